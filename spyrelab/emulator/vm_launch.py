@@ -1,0 +1,212 @@
+"""Launching the tile VM: arenas, host threads, phases between exchanges, errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import cache
+from itertools import accumulate
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spyrelab.emulator import linkage
+from spyrelab.emulator.arena_pool import POOL
+from spyrelab.emulator.blas import one_thread
+from spyrelab.emulator.cache import compile_progress
+from spyrelab.emulator.counters import Column as Counter
+from spyrelab.emulator.counters import Counters
+from spyrelab.emulator.engines import LaunchOptions
+from spyrelab.emulator.errors import ArgumentError
+from spyrelab.emulator.vm import run_cores
+from spyrelab.emulator.vm_errors import deadlock, failure
+from spyrelab.emulator.vm_frame import Field, address_of, set_vector
+from spyrelab.machine import DeviceMemory
+
+if TYPE_CHECKING:
+    from spyrelab.emulator.program import Program
+
+_POOL_WORTH_NS = 200_000
+"""A phase shorter than this runs on the calling thread alone."""
+
+_NOTHING_LIVE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+_compiled = False
+
+
+def host_threads(asked: int | None) -> int:
+    """Number of host threads: asked for, else ``SPYRELAB_THREADS``, else the CPUs."""
+    if asked is None:
+        text = os.environ.get("SPYRELAB_THREADS")
+        try:
+            asked = int(text) if text else len(os.sched_getaffinity(0))
+        except ValueError:
+            raise ArgumentError(f"SPYRELAB_THREADS={text!r} is no whole number") from None
+    if asked < 1:
+        raise ArgumentError(f"threads={asked}: at least one thread is needed")
+    return asked
+
+
+@cache
+def _workers(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, thread_name_prefix="spyrelab-core")
+
+
+def launch(
+    program: Program,
+    values: Sequence[int | float],
+    memory: DeviceMemory,
+    options: LaunchOptions,
+    compute: bool,
+) -> Counters:
+    """Run a program to its end; see `spyrelab.emulator.Program.launch`."""
+    global _compiled
+    launch = _Launch(program, values, memory, options, compute)
+    with one_thread() if program.multiplies_matrices and compute else nullcontext():
+        if _compiled:
+            launch.run()
+        else:
+            with compile_progress():
+                linkage.load()
+                launch.run()
+            _compiled = True
+    return launch.counters
+
+
+class _Launch:
+    """State of one launch."""
+
+    def __init__(
+        self,
+        program: Program,
+        values: Sequence[int | float],
+        memory: DeviceMemory,
+        options: LaunchOptions,
+        compute: bool,
+    ) -> None:
+        self.program, self.memory = program, memory
+        cores, exchanges = program.cores, len(program.exchanges)
+        self.threads = min(host_threads(options.threads), cores)
+        columns = len(Counter)
+        # One block: program counters, counters, errors, publication counts and their copy.
+        sizes = (cores, cores * columns, cores * 8, 2 * exchanges * cores, 2 * exchanges * cores)
+        ends = list(accumulate(sizes))
+        state = np.zeros(ends[-1], np.int64)
+        self.pcs = state[:cores]
+        self.pcs.fill(-1)
+        self.counters = Counters(state[ends[0] : ends[1]].reshape(cores, columns))
+        self.errors = state[ends[1] : ends[2]].reshape(cores, 8)
+        self.exchange, self.seen = state[ends[2] : ends[3]], state[ends[3] :]
+        # With exchanges every core keeps an arena of its own, else one for each thread.
+        arenas = cores if exchanges else self.threads
+        floats, integers = POOL.arenas(arenas, *program.arena_sizes)
+        images = _images(program, values)
+        live = memory.live if options.sanitize else _NOTHING_LIVE
+        self._kept = (state, floats, integers, images, live)
+        self.frame = frame = _template(program).copy()
+        set_vector(frame, Field.INTEGERS_AT, images[0])
+        set_vector(frame, Field.FLOATS_AT, images[1])
+        set_vector(frame, Field.MEMORY_AT, memory.bytes)
+        frame[Field.F_AT], frame[Field.I_AT] = address_of(floats), address_of(integers)
+        frame[Field.ARENAS] = arenas
+        frame[Field.DDR_BYTES], frame[Field.LX_BYTES] = memory.ddr_bytes, memory.lx_bytes
+        frame[Field.EXACT], frame[Field.COMPUTE] = options.exact, compute
+        if options.sanitize:
+            frame[Field.SANITIZE], frame[Field.LIVE] = 1, live[0].size
+            frame[Field.LIVE_STARTS_AT] = address_of(live[0])
+            frame[Field.LIVE_ENDS_AT] = address_of(live[1])
+        start = address_of(state)
+        self._seen_at = start + 8 * ends[3]
+        self._exchange_at = start + 8 * ends[2]
+        frame[Field.PCS_AT], frame[Field.COUNTERS_AT] = start, start + 8 * ends[0]
+        frame[Field.ERRORS_AT] = start + 8 * ends[1]
+
+    def run(self) -> None:
+        """Phase after phase until every core has ended."""
+        wide = False
+        while True:
+            before = perf_counter_ns()
+            moved = self._wide_phase() if wide else self._narrow_phase()
+            if (self.pcs == -2).all():
+                return
+            if moved == 0:
+                raise deadlock(self.program, self.pcs)
+            wide = self.threads > 1 and perf_counter_ns() - before > _POOL_WORTH_NS
+
+    def _narrow_phase(self) -> int:
+        """The calling thread alone; goes over to the pool if one core takes long."""
+        self._see(self._exchange_at)
+        if self.threads == 1:
+            return self._checked([run_cores(0, 1, self.frame)])
+        before = perf_counter_ns()
+        moved = self._checked([run_cores(0, self.program.cores, self.frame)])
+        if (perf_counter_ns() - before) * self.program.cores > _POOL_WORTH_NS:
+            return moved + self._wide_phase()
+        return moved + self._checked([run_cores(0, 1, self.frame)])
+
+    def _wide_phase(self) -> int:
+        # Threads that run side by side rely on what was published before the phase only.
+        self.seen[:] = self.exchange
+        self._see(self._seen_at)
+        workers = _workers(self.threads - 1)
+        jobs = [
+            workers.submit(run_cores, first, self.threads, self.frame)
+            for first in range(1, self.threads)
+        ]
+        # Arenas and memory stay in use until every thread is done, also after an error.
+        own = run_cores(0, self.threads, self.frame)
+        return self._checked([own, *(job.result() for job in jobs)])
+
+    def _checked(self, moved: Sequence[int]) -> int:
+        """Cores that moved, over all threads; the lowest core that failed raises."""
+        failed = [-1 - count for count in moved if count < 0]
+        if failed:
+            core = min(failed)
+            raise failure(self.program, self.memory, core, int(self.pcs[core]), self.errors[core])
+        return sum(moved)
+
+    def _see(self, seen: int) -> None:
+        """Enter the publication counts, and the address of those that cores may rely on."""
+        half = 4 * self.exchange.size
+        self.frame[Field.PUBLISHED_AT] = self._exchange_at
+        self.frame[Field.COLLECTED_AT] = self._exchange_at + half
+        self.frame[Field.SEEN_PUBLISHED_AT] = seen
+        self.frame[Field.SEEN_COLLECTED_AT] = seen + half
+
+
+def _template(program: Program) -> np.ndarray:
+    """The fields that are the same for every launch."""
+    frame = program.frame
+    if not frame.size:
+        frame = program.frame = np.zeros(len(Field), np.int64)
+        set_vector(frame, Field.CODE_AT, program.code)
+        set_vector(frame, Field.POOL_AT, program.pool)
+        grid = (*program.grid, 1, 1)
+        for field, value in (
+            (Field.CORES, program.cores),
+            (Field.GRID_0, grid[0]),
+            (Field.GRID_1, grid[1]),
+            (Field.ROWS, len(program.code)),
+            (Field.F_SIZE, program.arena_sizes[0]),
+            (Field.I_SIZE, program.arena_sizes[1]),
+            (Field.PEAKS_AT, address_of(program.lx_peaks)),
+            (Field.EXCHANGES, len(program.exchanges)),
+            (Field.COUNTER_COLUMNS, len(Counter)),
+        ):
+            frame[field] = value
+    return frame
+
+
+def _images(program: Program, values: Sequence[int | float]) -> tuple[np.ndarray, np.ndarray]:
+    integers, floats = program.integer_image.copy(), program.float_image
+    copied = False
+    for argument, value in zip(program.arguments, values, strict=True):
+        if argument.kind.is_float:
+            floats = floats if copied else floats.copy()
+            copied = True
+            floats[argument.place] = value
+        else:
+            integers[argument.place] = value
+    return integers, floats
