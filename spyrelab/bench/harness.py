@@ -1,0 +1,165 @@
+"""From chapters to rows: check every implementation, then time those that are right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.implementations import IMPLEMENTATIONS, Ready, Workload, agrees
+from spyrelab.bench.measure import LEAST_REPEATS, Samples, measure
+from spyrelab.bench.registry import select_cases
+from spyrelab.bench.results import Row
+from spyrelab.emulator import Counters
+from spyrelab.ktir import Module, TensorType, walk
+
+__all__ = ["Job", "plan", "run_job"]
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case and the implementations that are measured side by side.
+
+    ``reduced_from`` names the case that this one stands in for.
+    """
+
+    chapter: str
+    case: Case
+    implementations: tuple[str, ...]
+    reduced_from: str | None = None
+
+
+def plan(
+    chapters: Sequence[Chapter],
+    implementations: Sequence[str],
+    patterns: Sequence[str],
+    quick: bool,
+) -> list[Job]:
+    """What is to be run, in order.
+
+    Where the reference would take long, it and everything it is compared with run a reduced
+    case of the same tiles, right behind the full one.
+    """
+    jobs = []
+    for chapter in chapters:
+        names = tuple(name for name in chapter.implementations if name in implementations)
+        for case in select_cases(chapter, patterns):
+            reduced = case.reduced if quick or case.slow else None
+            if reduced is None or REFERENCE not in names:
+                jobs.append(Job(chapter.name, case, names))
+                continue
+            fast = tuple(name for name in names if name != REFERENCE)
+            jobs.extend([Job(chapter.name, case, fast)] if fast else [])
+            jobs.append(Job(chapter.name, reduced, names, case.name))
+    return jobs
+
+
+def run_job(
+    job: Job,
+    threads: int,
+    baseline: str,
+    repeats: int = LEAST_REPEATS,
+    keep_going: bool = False,
+) -> list[Row]:
+    """Check and time one job.
+
+    Raises
+    ------
+    SpyreLabError
+        What an implementation raised, unless ``keep_going`` makes it a row.
+    """
+    workload = Workload(job.case, threads)
+    with ExitStack() as stack:
+        checked = [_check(job, name, workload, stack, keep_going) for name in job.implementations]
+        calls = {row.impl: ready.call for row, ready in checked if ready and row.correct}
+        samples = measure(calls, repeats)
+    rows = [_timed(row, samples[row.impl]) if row.impl in samples else row for row, _ in checked]
+    return _with_ratios(rows, baseline)
+
+
+def _check(
+    job: Job, name: str, workload: Workload, stack: ExitStack, keep_going: bool
+) -> tuple[Row, Ready | None]:
+    row = Row(job.chapter, job.case.name, name, correct=False, extra=_describe(job, name))
+    try:
+        ready = stack.enter_context(IMPLEMENTATIONS[name](workload))
+        returned = ready.call()
+        right = agrees(ready.result(), workload.expected, job.case.tolerance)
+    except Exception as error:
+        if not keep_going:
+            raise
+        return replace(row, extra={**row.extra, "error": f"{type(error).__name__}: {error}"}), None
+    row = replace(row, correct=right)
+    if right and isinstance(returned, Counters):
+        row = _counted(row, returned, workload.module)
+    return row, ready
+
+
+def _describe(job: Job, name: str) -> dict[str, Any]:
+    case = job.case
+    extra: dict[str, Any] = {
+        "shape": case.shape,
+        "parameters": dict(case.parameters),
+        "tolerance": case.tolerance,
+        "tolerance_reason": case.reason,
+    }
+    if job.reduced_from:
+        extra["reduced_from"] = job.reduced_from
+        extra["note"] = (
+            f"reduced shape {case.shape} with the tiles of {job.reduced_from},"
+            " because the reference interpreter takes long there"
+        )
+    return extra
+
+
+def _counted(row: Row, counters: Counters, module: Module) -> Row:
+    totals = counters.totals
+    extra = {**row.extra, "tiles": _tiles(module), "counters": totals}
+    return replace(row, ddr_bytes=counters.ddr_bytes, lx_peak=totals["lx_peak"], extra=extra)
+
+
+def _tiles(module: Module) -> list[str]:
+    """Types of the tiles that the program loads, each once, in order of appearance."""
+    operations = walk(module.function().body.operations)
+    loads = (o.result.type for o in operations if o.name == "ktdp.load")
+    return list(dict.fromkeys(str(kind) for kind in loads if isinstance(kind, TensorType)))
+
+
+def _timed(row: Row, samples: Samples) -> Row:
+    first, middle, last = samples.quartiles
+    timing = {
+        "repeats": len(samples.seconds),
+        "calls_per_repeat": samples.calls,
+        "median_s": middle,
+        "interquartile_s": last - first,
+    }
+    return replace(row, host_s=samples.least, extra={**row.extra, **timing})
+
+
+def _with_ratios(rows: list[Row], baseline: str) -> list[Row]:
+    by_name = {row.impl: row for row in rows}
+    base, reference = by_name.get(baseline), by_name.get(REFERENCE)
+    finished = []
+    for row in rows:
+        extra = dict(row.extra)
+        over = _ratio(reference.host_s, row.host_s) if reference else None
+        if over is not None and row is not reference:
+            extra["speedup_over_reference"] = over
+        finished.append(
+            replace(
+                row,
+                baseline=baseline if base else None,
+                host_ratio=_ratio(base.host_s, row.host_s) if base else None,
+                device_ratio=_ratio(base.device_us, row.device_us) if base else None,
+                extra=extra,
+            )
+        )
+    return finished
+
+
+def _ratio(numerator: float | None, denominator: float | None) -> float | None:
+    return numerator / denominator if numerator and denominator else None

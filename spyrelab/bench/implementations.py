@@ -1,0 +1,128 @@
+"""The ways to run a case: PyTorch, and the engines of the emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spyrelab.bench.case import Case
+from spyrelab.emulator import Counters, Program, lower
+from spyrelab.emulator.arrays import place_arguments
+from spyrelab.kernels.arrays import Array, from_memory
+from spyrelab.ktir import Module
+from spyrelab.machine import DeviceMemory
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["IMPLEMENTATIONS", "Implementation", "Ready", "Workload"]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A case with its arguments; what several implementations need is made once."""
+
+    case: Case
+    threads: int
+    seed: int = 0
+
+    @cached_property
+    def arguments(self) -> dict[str, Array]:
+        return self.case.kernel.arguments(seed=self.seed, **self.case.parameters)
+
+    @cached_property
+    def module(self) -> Module:
+        return self.case.kernel.build(**self.case.parameters)
+
+    @cached_property
+    def program(self) -> Program:
+        return lower(self.module)
+
+    @cached_property
+    def expected(self) -> Array:
+        """``out`` by the kernel's specification, float32."""
+        return self.case.kernel.expected(self.arguments, **self.case.parameters)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An implementation with everything in place: ``call`` computes, ``result`` reads ``out``."""
+
+    call: Callable[[], object]
+    result: Callable[[], Array]
+
+
+Implementation = Callable[[Workload], AbstractContextManager[Ready]]
+"""Sets a workload up, for as long as the context is open."""
+
+
+@contextmanager
+def run_torch(workload: Workload) -> Iterator[Ready]:
+    """Native PyTorch on the CPU in float32, into preallocated tensors."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(workload.threads)
+    try:
+        with torch.inference_mode():
+            tensors = _tensors(workload)
+            call = workload.case.torch_program(tensors, workload.case.parameters)
+            yield Ready(torch.inference_mode()(call), lambda: tensors["out"].numpy())
+    finally:
+        torch.set_num_threads(before)
+
+
+def _tensors(workload: Workload) -> dict[str, torch.Tensor]:
+    import torch
+
+    dtype = workload.case.parameters.get("dtype", "f16")
+    return {
+        name: torch.from_numpy(
+            array.copy() if array.dtype.kind == "i" else from_memory(array, dtype)
+        )
+        for name, array in workload.arguments.items()
+    }
+
+
+def run_engine(engine: str) -> Implementation:
+    """An engine of the emulator: the launch alone, on arguments placed beforehand."""
+
+    @contextmanager
+    def ready(workload: Workload) -> Iterator[Ready]:
+        program, case = workload.program, workload.case
+        with DeviceMemory(machine=program.machine) as memory:
+            placed = place_arguments(memory, program, workload.arguments)
+            addresses = {name: where.address for name, where in placed.items()}
+
+            def call() -> Counters:
+                return program.launch(addresses, memory, engine, workload.threads)
+
+            def result() -> Array:
+                outputs: Mapping[str, Any] = {"out": placed["out"].read(memory)}
+                return case.kernel.result(outputs, **case.parameters)
+
+            yield Ready(call, result)
+
+    return ready
+
+
+def agrees(result: Array, expected: Array, tolerance: float) -> bool:
+    """Whether every error is within ``tolerance`` of its value and of the mean magnitude."""
+    if result.shape != expected.shape:
+        return False
+    magnitude = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
+    allowed = tolerance * (np.abs(expected) + magnitude)
+    return bool(np.all(np.abs(result - expected) <= allowed))
+
+
+IMPLEMENTATIONS: dict[str, Implementation] = {
+    "torch": run_torch,
+    "vm": run_engine("vm"),
+    "reference": run_engine("reference"),
+}
+"""Every implementation by name; a later chapter adds its own."""

@@ -1,0 +1,169 @@
+"""Results as a table for readers: what is shown, under which headings, with which remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from spyrelab.bench.results import Results, Row, geometric_mean
+
+__all__ = ["Table", "format_bytes", "format_seconds", "make_table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a reader sees: a line that explains it, columns, rows, remarks.
+
+    ``right`` names the columns of numbers.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    right: list[str]
+    remarks: list[str]
+
+
+def make_table(results: Results) -> Table:
+    """A row per implementation; reduced cases show under the case that they stand in for."""
+    shown = _shown(results.rows)
+    baseline = next((row.baseline for row in results.rows if row.baseline), None)
+    columns = _columns(baseline, results.rows)
+    present = [
+        (name, cell) for name, cell, always in columns if always or any(cell(row) for row in shown)
+    ]
+    rows = [[cell(row) for _, cell in present] for row in shown]
+    last = None
+    for row, cells in zip(shown, rows, strict=True):
+        name = _parent(row)
+        cells[0], last = ("" if name == last else name), name
+    names = [name for name, _ in present]
+    right = [name for name in names if name not in ("case", "impl", "result")]
+    return Table(_title(results, baseline), names, rows, right, _remarks(results.rows))
+
+
+def format_seconds(seconds: float) -> str:
+    """Three digits and a unit: ``4.12 us``, ``11.7 ms``."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{_digits(seconds / size)} {unit}"
+    return f"{_digits(seconds * 1e6)} us"
+
+
+def format_bytes(count: int) -> str:
+    """Decimal units: ``512 B``, ``25.2 MB``."""
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= size:
+            return f"{_digits(count / size)} {unit}"
+    return f"{count} B"
+
+
+def _digits(value: float) -> str:
+    places = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{places}f}"
+
+
+def _times(ratio: float | None) -> str:
+    if not ratio:
+        return ""
+    return f"{_digits(ratio)}x" if ratio >= 0.1 else f"{ratio:.1g}x"
+
+
+Column = tuple[str, Callable[[Row], str], bool]
+
+
+def _columns(baseline: str | None, rows: Sequence[Row]) -> list[Column]:
+    speedups = _reduced_speedups(rows)
+
+    def over_reference(row: Row) -> str:
+        own = row.extra.get("speedup_over_reference", speedups.get((row.case, row.impl)))
+        return _times(own) if row.impl != row.baseline else ""
+
+    return [
+        ("case", _parent, True),
+        ("impl", _implementation, True),
+        ("host time", lambda row: row.status if not row.correct else _seconds(row), True),
+        (f"vs {baseline}", lambda row: _times(row.host_ratio), False),
+        ("vs reference", over_reference, False),
+        ("cycles", lambda row: "" if row.cycles is None else f"{row.cycles:,}", False),
+        ("device us", lambda row: "" if row.device_us is None else f"{row.device_us:.4g}", False),
+        (f"device vs {baseline}", lambda row: _times(row.device_ratio), False),
+        (
+            "utilization",
+            lambda row: "" if row.utilization is None else f"{row.utilization:.0%}",
+            False,
+        ),
+        ("DDR traffic", lambda row: format_bytes(row.ddr_bytes) if row.ddr_bytes else "", False),
+        ("LX peak", lambda row: format_bytes(row.lx_peak) if row.lx_peak else "", False),
+    ]
+
+
+def _seconds(row: Row) -> str:
+    return format_seconds(row.host_s) if row.host_s else ""
+
+
+def _parent(row: Row) -> str:
+    return str(row.extra.get("reduced_from", row.case))
+
+
+def _implementation(row: Row) -> str:
+    return f"{row.impl} ({row.extra['shape']})" if "reduced_from" in row.extra else row.impl
+
+
+def _shown(rows: Sequence[Row]) -> list[Row]:
+    """All but what was run in a reduced shape only to be compared with the reference."""
+    full = {(row.case, row.impl) for row in rows if "reduced_from" not in row.extra}
+    return [
+        row
+        for row in rows
+        if not row.correct
+        or "reduced_from" not in row.extra
+        or (row.extra["reduced_from"], row.impl) not in full
+    ]
+
+
+def _reduced_speedups(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    return {
+        (row.extra["reduced_from"], row.impl): row.extra["speedup_over_reference"]
+        for row in rows
+        if "reduced_from" in row.extra and "speedup_over_reference" in row.extra
+    }
+
+
+def _title(results: Results, baseline: str | None) -> str:
+    threads = results.environment.get("threads", 1)
+    repeats = min(
+        (row.extra["repeats"] for row in results.rows if "repeats" in row.extra), default=0
+    )
+    plural = "thread" if threads == 1 else "threads"
+    name = "float32 PyTorch" if baseline == "torch" else baseline
+    than = f"; 'vs {baseline}' above 1x is faster than {name}" if baseline else ""
+    return (
+        f"Host time of one launch on {threads} CPU {plural}, best of {repeats} interleaved repeats,"
+        f" every result checked first{than}."
+    )
+
+
+def _remarks(rows: Sequence[Row]) -> list[str]:
+    remarks = []
+    speedups = [
+        row.extra["speedup_over_reference"]
+        for row in rows
+        if row.impl == "vm" and "speedup_over_reference" in row.extra
+    ]
+    if speedups:
+        remarks.append(
+            f"vm against the reference interpreter, same tiles: {_times(geometric_mean(speedups))}"
+            f" in geometric mean over {len(speedups)} cases"
+            f" ({_times(min(speedups))} to {_times(max(speedups))})."
+        )
+    if any("reduced_from" in row.extra for row in rows):
+        remarks.append(
+            "A shape in brackets is smaller, with the same tiles, because the reference is slow;"
+            " 'vs' then compares on that shape."
+        )
+    wrong = [f"{row.case} {row.impl}" for row in rows if not row.correct]
+    if wrong:
+        remarks.append(f"Not correct, so not timed: {', '.join(wrong)}.")
+    remarks += [f"{r.case} {r.impl}: {r.extra['error']}" for r in rows if "error" in r.extra]
+    return remarks

@@ -1,0 +1,179 @@
+"""``spyrelab bench``: run kernels on the emulated card, check and time them; compare results."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from spyrelab.commands.output import print_json, print_line, print_table
+from spyrelab.errors import UsageError
+
+if TYPE_CHECKING:
+    from spyrelab.bench.case import Chapter
+
+__all__ = ["register", "run"]
+
+FORMATS = ("table", "md", "csv", "json")
+
+
+def register(subparsers: Any) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "bench",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="run kernels on the emulated card, check them and time them",
+        description="Run the kernels of a chapter on the emulated card and in PyTorch, check\n"
+        "every result, and show times, ratios, bytes moved and scratchpad use.",
+        usage="spyrelab bench [options] [CHAPTER ...]\n"
+        "       spyrelab bench compare OLD.json NEW.json [--fail-above PERCENT]",
+        epilog="compare: a number of the emulated card that got worse, a row that became wrong or\n"
+        "is gone, is exit code 1; host times are listed and never judged. A bench exits with 1\n"
+        "if a result is wrong. Ctrl-C writes the rows so far everywhere and exits with 130.",
+    )
+    parser.add_argument("names", nargs="*", metavar="CHAPTER", help="such as ch01; default all")
+    what = parser.add_argument_group("what is run")
+    what.add_argument("--quick", action="store_true", help="under a minute: the reference on less")
+    what.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only cases whose name contains NAME (or matches it, with *); may be repeated",
+    )
+    what.add_argument("--impl", metavar="A,B", help="only these implementations")
+    what.add_argument("--baseline", metavar="A", help="what ratios refer to; default the first")
+    what.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="host threads; default SPYRELAB_THREADS, else the number of CPUs",
+    )
+    what.add_argument("--repeats", type=int, default=None, metavar="N", help="at least 7")
+    what.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="an implementation that fails is a row, not the end",
+    )
+    what.add_argument("--list", action="store_true", help="show chapters, cases, implementations")
+    output = parser.add_argument_group("what comes out")
+    output.add_argument(
+        "--format",
+        dest="outputs",
+        action="append",
+        default=[],
+        choices=FORMATS,
+        help="may be repeated; to standard output, or to the -o that follows",
+    )
+    output.add_argument(
+        "-o",
+        "--output",
+        dest="outputs",
+        action=_File,
+        metavar="FILE",
+        help="write to a file; without a --format the suffix chooses one",
+    )
+    output.add_argument("--json", action="store_true", help="the same as --format json")
+    output.add_argument("--plot", metavar="FILE", help="draw host times (png, pdf, svg)")
+    output.add_argument("--trace", metavar="FILE", help="write a timeline (needs chapter 2)")
+    parser.add_argument(
+        "--fail-above",
+        metavar="PERCENT",
+        help="compare: what may get worse, such as 0%% (default) or 2%%",
+    )
+    parser.set_defaults(run=run)
+
+
+class _File(argparse.Action):
+    """Put the file behind the formats given so far, in one list, so that pairs can be found."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        namespace.outputs = [*namespace.outputs, (str(values),)]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Bench, list, or compare."""
+    if args.names[:1] == ["compare"]:
+        return _compare(args)
+    if args.fail_above is not None:
+        raise UsageError("--fail-above belongs to 'spyrelab bench compare OLD.json NEW.json'")
+    from spyrelab.bench.registry import select_chapters
+
+    chapters = select_chapters(args.names)
+    return _list(chapters, args.json) if args.list else _bench(args, chapters)
+
+
+def _list(chapters: list[Chapter], as_json: bool) -> int:
+    if as_json:
+        document = [
+            {
+                "chapter": chapter.name,
+                "implementations": chapter.implementations,
+                "cases": [case.name for case in chapter.cases],
+            }
+            for chapter in chapters
+        ]
+        print_json({"schema": 1, "chapters": document})
+        return 0
+    for chapter in chapters:
+        print_line(f"{chapter.name}: {chapter.title}", "bold")
+        print_line(f"  implementations, baseline first: {', '.join(chapter.implementations)}")
+        rows = [
+            (
+                f"  {case.name}",
+                case.reduced.shape if case.reduced else "",
+                "always" if case.slow else "with --quick" if case.reduced else "",
+            )
+            for case in chapter.cases
+        ]
+        print_table(("  case", "reduced for the reference", "when"), rows)
+    return 0
+
+
+def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
+    from spyrelab.bench.harness import plan
+    from spyrelab.bench.registry import require_cases, select_implementations
+    from spyrelab.bench.session import Session, host_threads
+    from spyrelab.commands.bench_output import pair_outputs, write_outputs
+
+    if args.trace:
+        raise UsageError("--trace needs the timing model of chapter 2, which is not here yet")
+    outputs = pair_outputs([*args.outputs, *(["json"] if args.json else [])])
+    names = select_implementations(chapters, args.impl.split(",") if args.impl else [])
+    baseline = args.baseline or names[0]
+    if baseline not in names:
+        raise UsageError(f"the baseline {baseline!r} is not run; that is {', '.join(names)}")
+    require_cases(chapters, args.case)
+    jobs = plan(chapters, names, args.case, args.quick)
+    session = Session(jobs, host_threads(args.threads), baseline, args.repeats, args.keep_going)
+    try:
+        session.run()
+    except BaseException:  # Ctrl-C, above all
+        if session.results.rows:
+            session.results.environment["interrupted"] = True
+            write_outputs(session.results, outputs, args.plot)
+        raise
+    write_outputs(session.results, outputs, args.plot)
+    return 0 if session.results.correct else 1
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from spyrelab.bench.compare import compare
+    from spyrelab.bench.results import read_results
+    from spyrelab.commands.bench_output import print_comparison
+
+    if len(args.names) != 3:
+        raise UsageError("compare takes two files: spyrelab bench compare OLD.json NEW.json")
+    old, new = (read_results(path) for path in args.names[1:])
+    found = compare(old, new, _percent(args.fail_above or "0%"))
+    print_comparison(found, args.json)
+    return 1 if found.regressions else 0
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--fail-above {text!r} is not a percentage from 0% up, such as 2%")
+    return value / 100

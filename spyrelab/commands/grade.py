@@ -1,0 +1,105 @@
+"""``spyrelab grade``: run the graded tests on answers, and say how far they are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spyrelab.commands.output import print_json, print_line
+from spyrelab.errors import UsageError
+
+if TYPE_CHECKING:
+    from spyrelab.grade.outcome import TaskResult, TestResult
+    from spyrelab.grade.session import Listener
+
+__all__ = ["register", "run"]
+
+STYLES = {"passed": "green", "not started": "dim"}
+
+
+def register(subparsers: Any) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "grade",
+        help="grade the exercises of a chapter",
+        description="Run the graded tests of the exercises: status, points and a hint per task."
+        " Each test has a time limit. Exit code 0 only at full score.",
+    )
+    parser.add_argument(
+        "chapter", nargs="*", help="chapters, such as ch01, or tasks, such as ch01.2 (default: all)"
+    )
+    parser.add_argument(
+        "--impl",
+        default="exercises",
+        metavar="WHICH",
+        help="exercises (default), solutions, or the path of a file or folder with answers",
+    )
+    parser.add_argument("--hint", type=int, default=1, metavar="N", help="show N hints per failure")
+    parser.add_argument("--seed", type=int, default=0, help="other sizes and values")
+    parser.add_argument(
+        "--seconds", type=float, default=0.0, help="time limit of a test instead of its own"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document for autograders")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Grade and report; 0 only at full score."""
+    from spyrelab.grade.report import as_json, as_junit, describe, summary, totals
+    from spyrelab.grade.tree import chapters
+
+    if args.seconds < 0 or args.hint < 0 or args.seed < 0:
+        raise UsageError("--hint, --seed and --seconds are not negative")
+    if args.junit and not args.junit.absolute().parent.is_dir():
+        raise UsageError(f"--junit {args.junit}: no such folder")
+    results = _grade(args, args.chapter or chapters())
+    if args.junit:
+        args.junit.write_text(as_junit(results, "spyrelab"), encoding="utf-8")
+    if args.json:
+        print_json(as_json(results, args.hint))
+    else:
+        for result in results:
+            _print(describe(result, args.hint), str(result.status))
+        print_line(summary(results), "bold")
+    score, most = totals(results)
+    return 0 if score == most else 1
+
+
+def _grade(args: argparse.Namespace, wanted: list[str]) -> list[TaskResult]:
+    from spyrelab.grade.session import grade
+
+    results: list[TaskResult] = []
+    with _progress() as listener:
+        for name in wanted:
+            chapter, dot, _ = name.partition(".")
+            task = name if dot else None
+            results += grade(chapter, args.impl, task, args.seed, args.seconds, listener)
+    return results
+
+
+@contextmanager
+def _progress() -> Iterator[Listener | None]:
+    """A line that changes on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("grading ...") as status:
+
+        def show(result: TestResult) -> None:
+            status.update(f"{result.test.task} {result.test.subject}: {result.status}")
+
+        yield show
+
+
+def _print(text: str, status: str) -> None:
+    head, *rest = text.splitlines()
+    print_line(head, STYLES.get(status, "red"))
+    for line in rest:
+        print_line(line)

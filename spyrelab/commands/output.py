@@ -1,0 +1,72 @@
+"""Tables and JSON on standard output: coloured on a terminal, plain text elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["print_json", "print_line", "print_table"]
+
+
+def print_json(document: Any) -> None:
+    """Write one JSON document; numbers that JSON does not know are an error."""
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def print_line(text: str = "", style: str = "") -> None:
+    """Write one line, styled on a terminal; brackets in the text mean nothing."""
+    if sys.stdout.isatty():
+        Console(highlight=False).print(Text(text, style=style))
+    else:
+        sys.stdout.write(text + "\n")
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    wrap: Sequence[str] = (),
+) -> None:
+    """Write a table; away from a terminal, aligned text that is never cut to a width.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings.
+    rows : iterable of sequences of str
+        Cells, as many as columns.
+    right : sequence of str
+        Headings of the columns that are set flush right.
+    wrap : sequence of str
+        Headings of the columns that a narrow terminal may break over lines.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        sys.stdout.write(_format_plain(columns, cells, right))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        side: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(column, justify=side, overflow="fold", no_wrap=column not in wrap)
+    for row in cells:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+def _format_plain(columns: Sequence[str], cells: list[list[str]], right: Sequence[str]) -> str:
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    text = ""
+    for row in [list(columns), *cells]:
+        padded = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, cell, width in zip(columns, row, widths, strict=True)
+        ]
+        text += "  ".join(padded).rstrip() + "\n"
+    return text

@@ -1,0 +1,50 @@
+"""The process that runs tests for `spyrelab.grade.session`: one JSON line per event.
+
+``python -m spyrelab.grade.worker TESTS GIVEN ANSWERS SEED SECONDS NAME...``
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spyrelab.grade.clock import on_pause
+from spyrelab.grade.judge import judge
+from spyrelab.grade.outcome import Status, TestResult
+from spyrelab.grade.subject import Subject
+from spyrelab.grade.task import graded_tests
+from spyrelab.grade.tree import load_module
+
+
+def main(arguments: list[str]) -> None:
+    """Run the tests called NAME and report each start, pause and result."""
+    tests, given, answers, seed, seconds, *names = arguments
+    # The channel is a copy of standard output: what answers print must not get into it.
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def report(**event: Any) -> None:
+        channel.write(json.dumps(event) + "\n")
+        channel.flush()
+
+    on_pause(lambda paused: report(event="pause" if paused else "resume"))
+    subject = Subject.of_file(Path(answers))
+    programs = load_module(Path(given)) if Path(given).is_file() else None
+    result: TestResult | None = None
+    for test in graded_tests(map(Path, tests.split(os.pathsep))):
+        if test.name not in names:
+            continue
+        report(event="start", test=test.name)
+        # What ran too long once would do so again in the rest of its task.
+        if not (result and result.status is Status.TIMED_OUT and result.test.task == test.task):
+            limited = replace(test, seconds=float(seconds) or test.seconds)
+            result = judge(limited, subject, programs, int(seed))
+        report(event="result", test=test.name, status=result.status, output=result.output)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
