@@ -1,0 +1,3 @@
+"""Makes ``pytest exercises/`` know tasks, answers and ``--impl``."""
+
+pytest_plugins = ["spyrelab.grade.plugin"]
