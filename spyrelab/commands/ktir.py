@@ -82,8 +82,11 @@ def _read(name: str) -> Module:
 
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     try:
-        module = parse(data.decode())
+        module = parse(data.decode("utf-8-sig"))
         module.verify()
+    except UnicodeDecodeError as error:
+        reason = f"{error.reason} at byte {error.start}"
+        raise UsageError(f"{name}: not a UTF-8 text file: {reason}") from None
     except KtirError as error:
         raise _in_file(name, error) from None
     return module

@@ -52,6 +52,7 @@ def as_array(name: Any, value: Any) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise ArgumentError(f"argument {name!r}: arrays of {array.dtype} cannot be placed")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     return np.ascontiguousarray(array) if array.ndim else array
 
 
@@ -60,7 +61,12 @@ def _from_torch(name: Any, tensor: Any) -> np.ndarray:
         raise ArgumentError(f"argument {name!r}: a tensor on {tensor.device}; pass a CPU tensor")
     import torch
 
-    tensor = tensor.detach().contiguous()
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.dtype.is_complex:
+        raise ArgumentError(
+            f"argument {name!r}: a tensor of {tensor.dtype} in layout {tensor.layout} cannot be "
+            "placed; pass a dense one of real numbers"
+        )
+    tensor = tensor.detach().resolve_neg().contiguous()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.uint16).numpy()
     if tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1:
@@ -69,7 +75,7 @@ def _from_torch(name: Any, tensor: Any) -> np.ndarray:
 
 
 def matching(program: Program, arrays: Mapping[str, np.ndarray]) -> None:
-    """Check names, and that pointers got arrays of the right element size and scalars numbers."""
+    """Check names, element and array sizes behind pointers, and that scalars got numbers."""
     wanted = {argument.name: argument for argument in program.arguments}
     unknown = [name for name in arrays if name not in wanted]
     missing = [name for name in wanted if name not in arrays]
@@ -88,6 +94,11 @@ def matching(program: Program, arrays: Mapping[str, np.ndarray]) -> None:
             raise ArgumentError(
                 f"argument {name!r}: the function reads {argument.itemsize}-byte elements, the "
                 f"array has {array.dtype} of shape {array.shape} ({array.dtype.itemsize} bytes)"
+            )
+        elif array.size < argument.elements:
+            raise ArgumentError(
+                f"argument {name!r}: the function's memory views reach {argument.elements:,} "
+                f"elements, the array of shape {array.shape} has {array.size:,}"
             )
 
 

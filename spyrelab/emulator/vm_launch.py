@@ -50,7 +50,8 @@ def host_threads(asked: int | None) -> int:
 
 
 @cache
-def _workers(count: int) -> ThreadPoolExecutor:
+def _workers(count: int, process: int) -> ThreadPoolExecutor:
+    """One pool for each process: a forked child inherits the pool but none of its threads."""
     return ThreadPoolExecutor(count, thread_name_prefix="spyrelab-core")
 
 
@@ -150,7 +151,7 @@ class _Launch:
         # Threads that run side by side rely on what was published before the phase only.
         self.seen[:] = self.exchange
         self._see(self._seen_at)
-        workers = _workers(self.threads - 1)
+        workers = _workers(self.threads - 1, os.getpid())
         jobs = [
             workers.submit(run_cores, first, self.threads, self.frame)
             for first in range(1, self.threads)

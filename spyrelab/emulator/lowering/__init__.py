@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spyrelab.emulator.addresses import pointer_itemsizes
 from spyrelab.emulator.errors import UnsupportedError
@@ -23,7 +23,7 @@ from spyrelab.emulator.lowering import (  # noqa: F401  (each module registers i
 from spyrelab.emulator.lowering.emitter import Emitter, ZoneFullError
 from spyrelab.emulator.lowering.lowering import Lowering
 from spyrelab.emulator.lowering.lx import LxUse
-from spyrelab.emulator.lowering.values import Tile
+from spyrelab.emulator.lowering.values import Tile, View
 from spyrelab.emulator.opcodes import Op
 from spyrelab.ktir import Function, Operation, ScalarType
 from spyrelab.ktir.types import RuntimeArgType
@@ -34,13 +34,24 @@ _FIRST_ZONE = 1024
 
 @dataclass(frozen=True)
 class Argument:
-    """A launch argument: where it goes, and the element size if it is a pointer."""
+    """A launch argument.
+
+    Attributes
+    ----------
+    place : int
+        Where it goes in the arena.
+    itemsize : int or None
+        Bytes of an element, if it is a pointer.
+    elements : int
+        How many of them the views that begin at a pointer reach, as far as that is static.
+    """
 
     name: str
     kind: ScalarType
     place: int
     itemsize: int | None
     promise: RuntimeArgType | None = None
+    elements: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,19 @@ def _lower(
     emitter.emit(Op.HALT, needed=True)
     use = lowering.lx.finish()
     use.check(math.prod(grid), machine.lx_bytes)
+    reached = _reached_elements(lowering)
+    sized = tuple(replace(a, elements=reached.get(a.name, 0)) for a in arguments)
     return LoweredFunction(
-        emitter, tuple(arguments), tuple(lowering.exchanges), tuple(lowering.operations), use
+        emitter, sized, tuple(lowering.exchanges), tuple(lowering.operations), use
     )
+
+
+def _reached_elements(lowering: Lowering) -> dict[str, int]:
+    """Elements of each pointer that the views which every core makes right on it reach."""
+    reached: dict[str, int] = {}
+    for operation in lowering.function.body.operations:
+        if operation.name == "ktdp.construct_memory_view":
+            pointer, view = operation.operands[0], lowering.get(operation.result, View)
+            if pointer in lowering.function.arguments and view.space == 0:
+                reached[pointer.name] = max(reached.get(pointer.name, 0), view.reach)
+    return reached

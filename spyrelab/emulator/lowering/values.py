@@ -101,6 +101,17 @@ class View:
     mask: AffineSet | None = None
     symbols: tuple[Tile, ...] = ()
 
+    @property
+    def reach(self) -> int:
+        """Elements from its address to its last one; 0 where lowering cannot tell."""
+        steps = [
+            (extent - 1) * stride
+            for extent, stride in zip(self.limit, self.strides, strict=True)
+            if isinstance(extent, int) and isinstance(stride, int) and extent > 0 and stride >= 0
+        ]
+        known = len(steps) == len(self.limit) and self.mask is None
+        return sum(steps) + 1 if known else 0
+
 
 @dataclass(frozen=True)
 class DistributedView:
