@@ -9,9 +9,20 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("bench", "emulator", "grade", "kernels", "ktir", "machine")
+_SUBPACKAGES = ("bench", "emulator", "grade", "kernels", "ktir", "machine", "timing", "viz")
 
-__all__ = ["__version__", "bench", "check", "emulator", "grade", "kernels", "ktir", "machine"]
+__all__ = [
+    "__version__",
+    "bench",
+    "check",
+    "emulator",
+    "grade",
+    "kernels",
+    "ktir",
+    "machine",
+    "timing",
+    "viz",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,17 @@ from spyrelab.errors import SpyreLabError, UsageError
 
 __all__ = ["VERBS", "main"]
 
-VERBS = ("info", "ktir", "bench", "grade", "exercises", "book")
+VERBS = (
+    "info",
+    "ktir",
+    "estimate",
+    "trace",
+    "validate",
+    "bench",
+    "grade",
+    "exercises",
+    "book",
+)
 """In the order of ``--help``; each is a module of ``spyrelab.commands``."""
 
 BAD_INPUT, INTERRUPTED, NOBODY_READS = 2, 130, 141

@@ -1,0 +1,112 @@
+"""What a program asks of the card, in order: steps on engines, and loops round them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from spyrelab.ktir import Operation, Value
+
+__all__ = ["Access", "Engine", "Iterations", "Loop", "Node", "Step"]
+
+
+class Engine(StrEnum):
+    """A part of a core (or its place on a ring) that does one thing at a time."""
+
+    LOAD = "DDR load"
+    STORE = "DDR store"
+    PT = "PT"
+    SFP = "SFP"
+    MOVE = "LX port"
+    RING = "data ring"
+    SUMS = "partial-sum ring"
+    NONE = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """What one load or store touches, per core.
+
+    Attributes
+    ----------
+    lows, highs : int64 arrays [cores, rank]
+        The box in the view's own coordinates, highs exclusive; empty boxes for idle cores.
+    base : str
+        The pointer argument behind the view, or its literal address.
+    exact : bool
+        False where addresses depend on values that were not given.
+    """
+
+    base: str
+    lows: np.ndarray
+    highs: np.ndarray
+    itemsize: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One operation on one engine.
+
+    Attributes
+    ----------
+    operation : Operation or None
+        Where it came from.
+    seconds : float array [cores]
+        Time of each core's engine alone; negative for cores that take no part.
+    port_seconds : float
+        Time of the shared memory port for all cores together.
+    reads, writes : tuples of Value
+        Tensors that it waits for and that it makes.
+    meets : tuple of int arrays
+        Groups of cores that have to arrive before any of them goes on.
+    counts : dict
+        Counter name (as in ``emulator.Counters``) to an int64 array [cores].
+    port_bytes : float
+        Bytes that cross the port, multicast once, sticks whole.
+    """
+
+    engine: Engine
+    label: str
+    operation: Operation | None
+    seconds: np.ndarray
+    port_seconds: float = 0.0
+    reads: tuple[Value, ...] = ()
+    writes: tuple[Value, ...] = ()
+    meets: tuple[np.ndarray, ...] = ()
+    counts: dict[str, np.ndarray] = field(default_factory=dict)
+    port_bytes: float = 0.0
+    access: Access | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Iterations:
+    """``count`` iterations in a row that do the same."""
+
+    count: int
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A counted loop.
+
+    Attributes
+    ----------
+    runs : tuple of Iterations
+        All iterations, in order.
+    carried : tuple
+        (initial value, region argument, yielded value, result) of every carried tensor.
+    counted : bool
+        Whether each iteration costs the card a counted-loop step.
+    """
+
+    operation: Operation | None
+    runs: tuple[Iterations, ...]
+    carried: tuple[tuple[Value, Value, Value, Value], ...] = ()
+    counted: bool = True
+
+
+Node = Step | Loop
