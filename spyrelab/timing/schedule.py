@@ -196,6 +196,8 @@ class _Clock:
         if not ahead:
             self._ahead(loads, commit=True)
         self._repeat(loop, rest, loads, run.count - 1)
+        # Nothing follows that could have used the port earlier, so nothing is caught up.
+        self.credit = 0.0
         self._iteration(loop, rest, after)
 
     def _ahead(self, loads: Sequence[Step], commit: bool) -> dict[Value, np.ndarray]:
