@@ -15,9 +15,12 @@
 # |---|---|---|
 # | who does this piece? | the block scheduler | the program: core `c` does piece `c` |
 # | what stays close? | the cache decides | the program: what it loaded, until it is done |
-# | does it fit? | always, more or less slowly | yes, or the program is rejected |
+# | does it fit? | into the cache always, more or less slowly | yes, or the program is rejected |
 # | how are results shared? | in memory, with atomics | by name: these cores send, that one folds |
 # | how long will it take? | measure it | it follows from the program (chapter 2) |
+#
+# (Shared memory is the exception on a GPU: you say what goes in, and too much is an error. On the
+# card everything is like that.)
 #
 # That sounds like more work, and it is. In return nothing is hidden: **you can count what a kernel
 # costs before it runs**. By the end of this chapter you will have written kernels that run on 32
@@ -51,8 +54,8 @@ show(draw_card(SPYRE))
 #   core has two *corelets* with one of each.
 #
 # Every number in the picture is data, with its source and how far to trust it (A: independent
-# measurements agree, B: one good source, C: indirect, or sources disagree, D: unverified).
-# `spyrelab info` lists them all.
+# measurements agree, B: one good source, C: indirect, or sources disagree, D: unverified). Names
+# such as CP-007 are rows of published measurements on the card. `spyrelab info` lists every number.
 
 # %%
 from spyrelab.machine.units import format_quantity
@@ -105,8 +108,8 @@ spyrelab.check("ch01.1")
 # %% [markdown]
 # ## What does a kernel look like?
 #
-# Programs for the card are written in **KTIR**, a small public language in the MLIR family. Few
-# people write it by hand (compilers do), but everything that runs on the card goes through it, so
+# Our programs for the card are written in **KTIR**, a small public language in the MLIR family. Few
+# people write it by hand (compilers do), but everything that runs in this book goes through it, so
 # let us write one kernel in full. It doubles a vector.
 
 # %%
@@ -145,7 +148,7 @@ module {
 """
 
 # %% [markdown]
-# From top to bottom, it says five things, always in this order:
+# It says five things, and so does every kernel:
 #
 # 1. **Who am I?** `grid = [32]` asks for 32 copies, and `get_compute_tile_id` tells each copy its
 #    number: `%core` is 0 in one and 31 in another.
@@ -161,7 +164,8 @@ module {
 # expression that must not be negative. Addresses count elements, not bytes.
 #
 # Now run it. `run` places the arrays in the emulated DDR, runs 32 emulated cores, and reads
-# everything back.
+# everything back. (The very first run on a computer takes a minute or two more: it compiles the
+# emulator.)
 
 # %%
 module = spyrelab.ktir.parse(double)
@@ -174,8 +178,9 @@ run.counters
 # %% [markdown]
 # **What to notice.** These are the **counters**, our first measure of cost. 4,096 elements of two
 # bytes were read and as many written: 8,192 bytes each way, 64 sticks each way, 256 bytes and two
-# sticks for a core. The largest number of bytes that a core had in its LX at once is 256: the sum
-# took the place of the value it was made from, which nobody needed any more.
+# sticks for a core. `ops_sfp` counts the additions, which the SFP does. `lx_peak` is not a sum: the
+# largest number of bytes that any core had in its LX at once is 256, because the sum took the place
+# of the value it was made from, which nobody needed any more.
 #
 # Counters have nothing to do with the speed of the emulator. They are facts about the program: the
 # same on every computer, on every day, and exact. That is why they can be predicted, compared and
@@ -198,8 +203,9 @@ same = spyrelab.emulator.run(b.build(), {"x": x, "y": np.zeros_like(x)})
 print("same counters as by hand:", same.counters == run.counters)
 
 # %% [markdown]
-# Same five things: who am I, what is out there, which part, move, compute. (`spyrelab.ktir.dumps`
-# shows the text that a module stands for. Try it on `module`.)
+# Same five things: who am I, what is out there, which part, move, compute. (`help(Builder)` lists
+# all that it can write, and `spyrelab.ktir.dumps` shows the text that a module stands for. Try it
+# on `module`.)
 #
 # With so short a notation we can be curious. Let every core write *its own number* into its share
 # of a matrix, and let the machine tell us who owns what. Here are two ways to divide the same 8 x
@@ -237,7 +243,8 @@ for name, result in (("quarters", by_quarters), ("columns", by_columns)):
 #
 # What if the size is no multiple of anything? Then somebody's tile overhangs the end. The view says
 # where memory ends, and the overhanging part is *masked*: loads give zero there, stores are
-# dropped, and nothing is moved or counted.
+# dropped, and nothing is moved or counted. (A tile may overhang its view, but not be larger than
+# the view.)
 
 # %%
 b = Builder("double", grid=(32,))
@@ -269,6 +276,9 @@ spyrelab.check("ch01.2")
 # DDR and writes its result back. Here is that habit on our card: maximum, subtract, exponential,
 # sum, divide. Core $c$ takes rows $c, c + 32, c + 64, \ldots$; arithmetic is done in f32, and
 # memory holds f16.
+#
+# Three new words: `loop` is Python's `range`, walked by each core on its own; `reduce` folds an
+# axis away (here axis 1: a row becomes one number); `broadcast` puts that axis back, by repetition.
 
 
 # %%
@@ -337,13 +347,19 @@ except spyrelab.ktir.KtirError as error:
     print(error)
 
 # %% [markdown]
-# The second is the **sanitizer**. A view promises memory, and the promise may be false: nothing in
-# the text says how long the array will be that we pass. Let it be one tile short. With
-# `sanitize=True` every access is held against the arrays that were really placed:
+# The second is the **sanitizer**. A view promises memory, and the promise may be false. An array
+# that is shorter than the view on it is refused at once, but an address can be computed. Let `%to`
+# begin one tile too late. With `sanitize=True` every access is held against the arrays that were
+# really placed:
 
 # %%
+late = double.replace(
+    "%to = ktdp.construct_memory_view %y",
+    "%late = arith.addi %y, %share : index\n    %to = ktdp.construct_memory_view %late",
+)
 try:
-    spyrelab.emulator.run(module, {"x": x, "y": np.zeros(3968, np.float16)}, sanitize=True)
+    arrays = {"x": x, "y": np.zeros_like(x)}
+    spyrelab.emulator.run(spyrelab.ktir.parse(late), arrays, sanitize=True)
 except spyrelab.emulator.AccessError as error:
     print(error)
 
@@ -420,16 +436,21 @@ show(draw_traffic(traffic, lower_bound=2 * 2 * rows * cols))
 # %%
 powers = np.exp(scores.astype(np.float64) - scores.max(axis=1, keepdims=True))
 expected = powers / powers.sum(axis=1, keepdims=True)
+last_place = np.spacing(expected.astype(np.float16))
 for name, version in versions.items():
-    error = np.abs(version.outputs["out"] - expected).max()
+    error = (np.abs(version.outputs["out"] - expected) / last_place).max()
     peak = version.counters.lx_peak.max()
-    print(f"{name:24}largest error {error:.1e}   LX peak {peak:>9,} bytes")
+    print(f"{name:24}largest error {error:.1f} units   LX peak {peak:>9,} bytes")
 
 # %% [markdown]
-# **What to notice.** All three are as right as f16 allows. The last moves a quarter of the bytes of
-# the first, and cannot be beaten. It pays in the last column: **traffic is bought with
-# scratchpad**. The version of the library takes 16 rows at a time; the one in two passes needs two
-# kilobytes, and would work for rows of any length.
+# **What to notice.** The last moves a quarter of the bytes of the first, and cannot be beaten. It
+# pays in the last column: **traffic is bought with scratchpad**. The version of the library takes
+# 16 rows at a time; the one in two passes needs two kilobytes, however long the rows are. (As
+# written, 256 has to divide their length: a mask leaves zeros, and $e^0$ is not nothing.)
+#
+# Errors are in units of the last place of f16. Half a unit is what rounding the exact result would
+# give, so the lower two are as right as f16 allows. The first is not: every trip through DDR
+# rounded a row once more. Traffic costs digits, too.
 #
 # **Exercise 5** (`softmax`, about 15 lines). Write the version that reads once and writes once, for
 # any number of rows and columns.
@@ -469,7 +490,8 @@ print(text[text.index("    %partials") : text.index("    %holds")].rstrip())
 # %% [markdown]
 # `inter_tile_produce` says which cores contribute (all 32), `inter_tile_reduce` which of them
 # receive (core 0) and how two partial results become one (the larger). There are no locks and no
-# atomics: who talks to whom is in the text, and so is what it costs.
+# atomics: who talks to whom is in the text, and so is what it costs. (`core.equals(0)` asks on the
+# card, while the program runs; `==` would ask Python, while it is built.)
 
 # %%
 long_row = rng.standard_normal((1, 65536)).astype(np.float16)
@@ -623,8 +645,8 @@ print("equal counters:   ", fast.counters == slow.counters)
 
 # %% [markdown]
 # How much faster is it? The next cell measures *your* computer, so its output is the only one in
-# this chapter that will differ from what is printed here. All costs above belong to the card; this
-# one belongs to the emulator, and the two never mix.
+# this chapter, your grades aside, that will differ from what is printed here. All costs above
+# belong to the card; this one belongs to the emulator, and the two never mix.
 
 # %% tags=["volatile"]
 from time import perf_counter
@@ -659,8 +681,8 @@ for engine in ("reference", "vm"):
 # | 72 TFLOP/s | f16 peak at 1.1 GHz |
 # | 450 | operations in the time of one byte from DDR |
 #
-# Ask for your grade with `spyrelab grade ch01`, and see how the kernels of this chapter do against
-# PyTorch with `spyrelab bench ch01`.
+# Ask for your grade with `spyrelab grade ch01`. `spyrelab bench ch01 --quick` shows how long the
+# emulator takes for kernels such as these, beside PyTorch on the same CPU.
 #
 # ## The next question
 #

@@ -4,6 +4,7 @@ Fill in the functions; ``spyrelab grade ch01`` or, in a notebook, ``spyrelab.che
 how far you are.  The card has 32 cores, a stick is 128 bytes, a core's scratchpad (LX) is 2 MiB.
 Kernels are built with `spyrelab.ktir.Builder`; the grader runs what you return on the emulator,
 on sizes and values of its own.  The programs that some tasks start from are in ``given_ch01.py``.
+``help(Builder)`` in a Python session lists all that a Builder can write.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def repair_centre(text: str) -> str:
     Three lines are wrong: one gives wrong values always, one for some data, and one only moves
     more bytes than it has to.
 
-    About 4 lines: ``text.replace(...)`` is enough.
+    About 4 lines: ``text.replace(...)`` is enough.  In KTIR text a float may be given by its bits:
+    in f16, ``0x7C00`` is infinity.
     """
     raise NotImplementedError("ch01.4")
 

@@ -40,6 +40,8 @@ class Case:
         The reference runs `reduced` always, not only in a quick bench.
     label : str, optional
         First part of the name where it is not the kernel's.
+    implementations : tuple of str, optional
+        Those of the chapter that can run this case; default all.
     """
 
     kernel: Kernel
@@ -51,6 +53,7 @@ class Case:
     reduced: Case | None = None
     slow: bool = False
     label: str | None = None
+    implementations: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ def describe_environment(threads: int) -> dict[str, Any]:
         "machine": SPYRE.fingerprint,
         "cpu": _cpu(),
         "cpus": os.cpu_count(),
+        "load": _load(),
         "system": f"{platform.system()} {platform.machine()}",
         "git": _git_revision(),
         "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
@@ -49,6 +50,11 @@ def _cpu() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def _load() -> float | None:
+    """Processes that ran or waited during the last minute, where the system tells."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _git_revision() -> str | None:

@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spyrelab.bench.case import Case, Chapter
-from spyrelab.bench.implementations import IMPLEMENTATIONS, Ready, Workload, agrees
+from spyrelab.bench.implementations import (
+    IMPLEMENTATIONS,
+    Prediction,
+    Ready,
+    Workload,
+    agrees,
+)
 from spyrelab.bench.measure import LEAST_REPEATS, Samples, measure
+from spyrelab.bench.predictions import PREDICTIONS
 from spyrelab.bench.registry import select_cases
 from spyrelab.bench.results import Row
 from spyrelab.emulator import Counters
@@ -46,8 +53,12 @@ def plan(
     """
     jobs = []
     for chapter in chapters:
-        names = tuple(name for name in chapter.implementations if name in implementations)
+        wanted = tuple(name for name in chapter.implementations if name in implementations)
         for case in select_cases(chapter, patterns):
+            able = case.implementations
+            names = tuple(name for name in wanted if able is None or name in able)
+            if not names:
+                continue
             reduced = case.reduced if quick or case.slow else None
             if reduced is None or REFERENCE not in names:
                 jobs.append(Job(chapter.name, case, names))
@@ -65,7 +76,7 @@ def run_job(
     repeats: int = LEAST_REPEATS,
     keep_going: bool = False,
 ) -> list[Row]:
-    """Check and time one job.
+    """Check and time one job; ratios refer to ``baseline``, or to the job's first implementation.
 
     Raises
     ------
@@ -75,10 +86,13 @@ def run_job(
     workload = Workload(job.case, threads)
     with ExitStack() as stack:
         checked = [_check(job, name, workload, stack, keep_going) for name in job.implementations]
-        calls = {row.impl: ready.call for row, ready in checked if ready and row.correct}
+        calls = {
+            row.impl: ready.call for row, ready in checked if ready and ready.timed and row.correct
+        }
         samples = measure(calls, repeats)
     rows = [_timed(row, samples[row.impl]) if row.impl in samples else row for row, _ in checked]
-    return _with_ratios(rows, baseline)
+    names = job.implementations
+    return _with_ratios(rows, baseline if baseline in names else names[0])
 
 
 def _check(
@@ -86,9 +100,11 @@ def _check(
 ) -> tuple[Row, Ready | None]:
     row = Row(job.chapter, job.case.name, name, correct=False, extra=_describe(job, name))
     try:
-        ready = stack.enter_context(IMPLEMENTATIONS[name](workload))
+        implementation = IMPLEMENTATIONS.get(name) or PREDICTIONS[name]
+        ready = stack.enter_context(implementation(workload))
         returned = ready.call()
-        right = agrees(ready.result(), workload.expected, job.case.tolerance)
+        expected = workload.expected if ready.expected is None else ready.expected
+        right = agrees(ready.result(), expected, job.case.tolerance)
     except Exception as error:
         if not keep_going:
             raise
@@ -96,6 +112,8 @@ def _check(
     row = replace(row, correct=right)
     if right and isinstance(returned, Counters):
         row = _counted(row, returned, workload.module)
+    if right and ready.prediction:
+        row = _predicted(row, ready.prediction)
     return row, ready
 
 
@@ -120,6 +138,16 @@ def _counted(row: Row, counters: Counters, module: Module) -> Row:
     totals = counters.totals
     extra = {**row.extra, "tiles": _tiles(module), "counters": totals}
     return replace(row, ddr_bytes=counters.ddr_bytes, lx_peak=totals["lx_peak"], extra=extra)
+
+
+def _predicted(row: Row, prediction: Prediction) -> Row:
+    return replace(
+        row,
+        cycles=prediction.cycles,
+        device_us=prediction.device_us,
+        utilization=prediction.utilization,
+        extra={**row.extra, **prediction.extra},
+    )
 
 
 def _tiles(module: Module) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from spyrelab.machine import DeviceMemory
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["IMPLEMENTATIONS", "Implementation", "Ready", "Workload"]
+__all__ = ["IMPLEMENTATIONS", "Implementation", "Prediction", "Ready", "Workload"]
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,34 @@ class Workload:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What is known of a case's time on the card, for the columns of a row."""
+
+    device_us: float
+    cycles: int | None = None
+    utilization: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Ready:
-    """An implementation with everything in place: ``call`` computes, ``result`` reads ``out``."""
+    """An implementation with everything in place: ``call`` computes, ``result`` reads ``out``.
+
+    Attributes
+    ----------
+    expected : array, optional
+        What ``result`` has to agree with where that is not the case's own specification.
+    prediction : Prediction, optional
+        Time on the card.
+    timed : bool
+        Whether ``call`` does anything.
+    """
 
     call: Callable[[], object]
     result: Callable[[], Array]
+    expected: Array | None = None
+    prediction: Prediction | None = None
+    timed: bool = True
 
 
 Implementation = Callable[[Workload], AbstractContextManager[Ready]]

@@ -13,19 +13,22 @@ from spyrelab.viz.style import colour, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_results"]
+__all__ = ["draw_results", "require_picture"]
 
 BAR = 0.8
 
 
-def draw_results(results: Results, path: str | Path) -> None:
-    """Write a picture of every timed row.
+def require_picture(path: str | Path) -> None:
+    """Raise UsageError for a kind of file that `draw_results` cannot write."""
+    from matplotlib.backend_bases import FigureCanvasBase
 
-    Raises
-    ------
-    UsageError
-        A kind of file that cannot be written.
-    """
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(path).suffix.lower().removeprefix(".") not in kinds:
+        raise UsageError(f"{path}: a picture's name ends in .png, .pdf or .svg")
+
+
+def draw_results(results: Results, path: str | Path) -> None:
+    """Write a picture of every timed row; see `require_picture` for the kinds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -35,10 +38,7 @@ def draw_results(results: Results, path: str | Path) -> None:
         figure = Figure(figsize=(8.5, 1.6 + 0.24 * len(rows) + 0.16 * len(cases)))
         FigureCanvasAgg(figure)
         _draw(figure.add_subplot(), rows, cases, results)
-        try:
-            figure.savefig(path, metadata={"Software": None} if str(path).endswith("png") else None)
-        except ValueError as error:
-            raise UsageError(f"{path}: {error}") from None
+        figure.savefig(path, metadata={"Software": None} if str(path).endswith("png") else None)
 
 
 def _draw(axes: Axes, rows: list[Row], cases: list[str], results: Results) -> None:

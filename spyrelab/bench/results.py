@@ -86,7 +86,7 @@ def read_results(path: str | Path) -> Results:
     """Results from a JSON file; UsageError if it is not one of schema 1."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from None
     if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
         raise UsageError(f"{path} is not a bench result of schema {SCHEMA}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from spyrelab.bench.environment import describe_environment
 from spyrelab.bench.harness import Job, run_job
 from spyrelab.bench.measure import LEAST_REPEATS
+from spyrelab.bench.predictions import PREDICTIONS
 from spyrelab.bench.results import Results
 from spyrelab.emulator import run as run_module
 from spyrelab.errors import UsageError
@@ -62,7 +63,7 @@ class Session:
 
 def _warm_up(jobs: Sequence[Job]) -> None:
     """Compile the tile VM, or load it, before a progress bar and any clock run."""
-    if any("vm" in job.implementations for job in jobs):
+    if any({"vm", *PREDICTIONS} & set(job.implementations) for job in jobs):
         kernel = CATALOGUE["vector_add"]
         run_module(kernel.build(n=64, cores=1), kernel.arguments(n=64))
 

@@ -27,7 +27,8 @@ class Table:
 def make_table(results: Results) -> Table:
     """A row per implementation; reduced cases show under the case that they stand in for."""
     shown = _shown(results.rows)
-    baseline = next((row.baseline for row in results.rows if row.baseline), None)
+    baselines = {row.baseline for row in results.rows if row.baseline}
+    baseline = "baseline" if len(baselines) > 1 else next(iter(baselines), None)
     columns = _columns(baseline, results.rows)
     present = [
         (name, cell) for name, cell, always in columns if always or any(cell(row) for row in shown)
@@ -136,12 +137,18 @@ def _title(results: Results, baseline: str | None) -> str:
         (row.extra["repeats"] for row in results.rows if "repeats" in row.extra), default=0
     )
     plural = "thread" if threads == 1 else "threads"
-    name = "float32 PyTorch" if baseline == "torch" else baseline
+    names = {"torch": "float32 PyTorch", "baseline": "a chapter's first implementation"}
+    name = names.get(baseline or "", baseline)
     than = f"; 'vs {baseline}' above 1x is faster than {name}" if baseline else ""
     return (
         f"Host time of one launch on {threads} CPU {plural}, best of {repeats} interleaved repeats,"
         f" every result checked first{than}."
     )
+
+
+def _is_unsteady(row: Row) -> bool:
+    middle = row.extra.get("median_s")
+    return bool(row.host_s and middle and middle > 2 * row.host_s)
 
 
 def _remarks(rows: Sequence[Row]) -> list[str]:
@@ -157,13 +164,36 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
             f" in geometric mean over {len(speedups)} cases"
             f" ({_times(min(speedups))} to {_times(max(speedups))})."
         )
+    unsteady = [f"{r.case} {r.impl}" for r in rows if _is_unsteady(r)]
+    if unsteady:
+        remarks.append(
+            "Unsteady, because the machine was busy or threads waited for each other: half of the "
+            f"repeats took more than twice the best one. Do not trust: {', '.join(unsteady)}."
+        )
     if any("reduced_from" in row.extra for row in rows):
         remarks.append(
             "A shape in brackets is smaller, with the same tiles, because the reference is slow;"
             " 'vs' then compares on that shape."
         )
+    remarks += _rankings(rows)
     wrong = [f"{row.case} {row.impl}" for row in rows if not row.correct]
     if wrong:
         remarks.append(f"Not correct, so not timed: {', '.join(wrong)}.")
     remarks += [f"{r.case} {r.impl}: {r.extra['error']}" for r in rows if "error" in r.extra]
+    return remarks
+
+
+def _rankings(rows: Sequence[Row]) -> list[str]:
+    """How well a model orders the splits of a shape."""
+    ranked = [row for row in rows if "regret" in row.extra]
+    remarks = []
+    for row in ranked:
+        rank = row.extra["spearman"]
+        remarks.append(
+            f"{row.case}, {row.impl}: over {row.extra['splits']} measured splits rank correlation"
+            f" {'none (all alike)' if rank is None else f'{rank:.3f}'}, regret of its choice"
+            f" {row.extra['regret']:.3f}, median |log ratio| {row.extra['median_log_error']:.3f}."
+        )
+    if ranked:
+        remarks.append("Host time of a prediction is that of one estimate; nothing is launched.")
     return remarks

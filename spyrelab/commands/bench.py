@@ -133,11 +133,16 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
     from spyrelab.bench.harness import plan
     from spyrelab.bench.registry import require_cases, select_implementations
     from spyrelab.bench.session import Session, host_threads
-    from spyrelab.commands.bench_output import pair_outputs, write_outputs
+    from spyrelab.commands.bench_output import pair_outputs, require_place, write_outputs
 
     if args.trace:
         raise UsageError("--trace needs the timing model of chapter 2, which is not here yet")
     outputs = pair_outputs([*args.outputs, *(["json"] if args.json else [])])
+    if args.plot:
+        from spyrelab.bench.plot import require_picture
+
+        require_place(args.plot)
+        require_picture(args.plot)
     names = select_implementations(chapters, args.impl.split(",") if args.impl else [])
     baseline = args.baseline or names[0]
     if baseline not in names:

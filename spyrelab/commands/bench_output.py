@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spyrelab.bench.compare import Change, Comparison
     from spyrelab.bench.results import Results
 
-__all__ = ["pair_outputs", "print_comparison", "write_outputs"]
+__all__ = ["pair_outputs", "print_comparison", "require_place", "write_outputs"]
 
 Output = tuple[str, str | None]
 """A format and its file, None for standard output."""
@@ -42,9 +42,23 @@ def pair_outputs(given: Sequence[str | tuple[str]]) -> list[Output]:
     if all(file is not None for _, file in pairs):
         pairs.insert(0, ("table", None))
     for _, file in pairs:
-        if file is not None and not Path(file).resolve().parent.is_dir():
-            raise UsageError(f"{file}: there is no such folder")
+        if file is not None:
+            require_place(file)
     return pairs
+
+
+def require_place(file: str) -> None:
+    """Say before a long run, not after it, that a file cannot be written.
+
+    Raises
+    ------
+    UsageError
+        Its folder is missing, or it is a folder.
+    """
+    if not Path(file).resolve().parent.is_dir():
+        raise UsageError(f"{file}: there is no such folder")
+    if Path(file).is_dir():
+        raise UsageError(f"{file} is a folder")
 
 
 def _join_late_formats(pairs: list[Output]) -> list[Output]:

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from spyrelab.grade.report import as_json, as_junit, describe, summary, totals
     from spyrelab.grade.tree import chapters
 
-    if args.seconds < 0 or args.hint < 0 or args.seed < 0:
-        raise UsageError("--hint, --seed and --seconds are not negative")
+    if not 0 <= args.seconds < float("inf") or args.hint < 0 or args.seed < 0:
+        raise UsageError("--hint, --seed and --seconds are numbers from 0 up")
     if args.junit and not args.junit.absolute().parent.is_dir():
         raise UsageError(f"--junit {args.junit}: no such folder")
     results = _grade(args, args.chapter or chapters())

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run"]
 
+CONFIDENCE = (
+    "A agrees across independent measurements, B one good source, C indirect or disputed,"
+    " D unverified"
+)
 PACKAGES = ("torch", "numpy", "numba", "scipy")
 
 
@@ -27,8 +31,7 @@ def register(subparsers: Any) -> None:
         "info",
         help="show versions, device memory and every hardware number with its source",
         description="Show the versions at work, the reserve of device memory, and the numbers of"
-        " the card with unit, source and confidence (A agrees across independent measurements,"
-        " B one good source, C indirect or disputed, D unverified).",
+        f" the card with unit, source and confidence ({CONFIDENCE}).",
     )
     parser.add_argument("name", nargs="*", help="only these numbers, or sections, with their notes")
     parser.add_argument("--json", action="store_true", help="one JSON document")
@@ -47,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     _print_facts(facts)
     if args.name:
         _print_notes(facts)
+    else:
+        print_line(f"\nconf.: {CONFIDENCE}.\n'spyrelab info NAME' adds the notes.")
     return 0
 
 

@@ -74,8 +74,10 @@ class _Flow:
         for value in function.arguments:
             if value.type == INDEX:
                 self._sources[value] = frozenset({(value.name,)})
-        while any(self._follow(origins, target) for origins, target in edges):
-            pass
+        changed = True
+        while changed:
+            # Every edge in each pass: starting again after the first would be quadratic.
+            changed = any([self._follow(*edge) for edge in edges])  # noqa: C419
 
     def sources(self, value: Value) -> Sources:
         return self._sources.get(value, _NOTHING)

@@ -13,10 +13,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import perf_counter
 
 import numba
 from numba.core import event
+
+from spyrelab.errors import UsageError
 
 _PACKAGE = Path(__file__).parent
 
@@ -43,8 +46,24 @@ def cache_directory() -> Path:
 
 
 def configure() -> Path:
-    """Point numba at `cache_directory`; called before the first compiled function is defined."""
+    """Point numba at `cache_directory`; called before the first compiled function is defined.
+
+    Raises
+    ------
+    UsageError
+        The directory cannot be written. numba would go on with ``__pycache__``, where edited
+        helpers are served stale.
+    """
     directory = cache_directory()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{directory} cannot keep the compiled tile VM ({error.strerror}); set SPYRELAB_CACHE "
+            "to a folder that can be written"
+        ) from None
     numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
     return directory
 
@@ -67,6 +86,8 @@ class _Progress(event.Listener):
         if sys.stderr.isatty():
             name = getattr(event.data.get("dispatcher"), "__name__", "")
             print(f"\r\033[K  {self.compiled:3d} functions, {name}", end="", file=sys.stderr)
+        elif self.compiled % 100 == 0:
+            print(f"spyrelab: {self.compiled} functions so far", file=sys.stderr, flush=True)
 
     def on_end(self, event: event.Event) -> None:
         pass

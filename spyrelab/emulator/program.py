@@ -118,10 +118,13 @@ class Program:
         ------
         ArgumentError
             Unknown, missing or misaligned arguments; nothing was run.
+        AllocationError
+            The device memory is closed.
         AccessError, DeadlockError, LxOverflowError
             While running.
         """
         values = self._bind(args)
+        memory.require_open()
         options = LaunchOptions(threads, sanitize, exact)
         return engine_named(engine)(self, values, memory, options)
 
@@ -153,8 +156,8 @@ def _typed(argument: Argument, value: int | float) -> int | float:
     if kind.is_float:
         with np.errstate(over="ignore"):
             return float(round_to(np.asarray(value, np.float32), kind))
-    if not -(1 << 63) <= value < 1 << 63:
-        raise ArgumentError(f"%{argument.name} = {value} does not fit 64 bits")
+    if not -(1 << kind.bits - 1) <= value < 1 << min(kind.bits, 63):
+        raise ArgumentError(f"%{argument.name} = {value} does not fit {kind}")
     return int(value) if kind.bits == 64 else int(wrap(value, kind))
 
 

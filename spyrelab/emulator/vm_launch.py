@@ -88,6 +88,9 @@ class _Launch:
         compute: bool,
     ) -> None:
         self.program, self.memory = program, memory
+        # Kept from before the check on, the pages stay mapped if another thread closes them.
+        pages = memory.bytes
+        memory.require_open()
         cores, exchanges = program.cores, len(program.exchanges)
         self.threads = min(host_threads(options.threads), cores)
         columns = len(Counter)
@@ -105,11 +108,11 @@ class _Launch:
         floats, integers = POOL.arenas(arenas, *program.arena_sizes)
         images = _images(program, values)
         live = memory.live if options.sanitize else _NOTHING_LIVE
-        self._kept = (state, floats, integers, images, live)
+        self._kept = (pages, state, floats, integers, images, live)
         self.frame = frame = _template(program).copy()
         set_vector(frame, Field.INTEGERS_AT, images[0])
         set_vector(frame, Field.FLOATS_AT, images[1])
-        set_vector(frame, Field.MEMORY_AT, memory.bytes)
+        set_vector(frame, Field.MEMORY_AT, pages)
         frame[Field.F_AT], frame[Field.I_AT] = address_of(floats), address_of(integers)
         frame[Field.ARENAS] = arenas
         frame[Field.DDR_BYTES], frame[Field.LX_BYTES] = memory.ddr_bytes, memory.lx_bytes

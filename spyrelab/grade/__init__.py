@@ -15,7 +15,7 @@ from spyrelab.grade.expect import (
 )
 from spyrelab.grade.notebook import check
 from spyrelab.grade.outcome import Status, TaskResult
-from spyrelab.grade.programs import expect_work, run_program, scratchpad_peak
+from spyrelab.grade.programs import estimate_program, expect_work, run_program, scratchpad_peak
 from spyrelab.grade.session import grade
 from spyrelab.grade.task import task
 from spyrelab.grade.tree import GradeError, given
@@ -27,6 +27,7 @@ __all__ = [
     "TaskResult",
     "WrongError",
     "check",
+    "estimate_program",
     "expect_at_least",
     "expect_at_most",
     "expect_close",

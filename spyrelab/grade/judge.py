@@ -21,6 +21,7 @@ from spyrelab.grade.task import GradedTest
 from spyrelab.grade.tree import GradeError
 
 PRINTED_LINES = 10
+PRINTED_WIDTH = 200
 """How much of what an answer prints is shown with a failure."""
 
 PACKAGE = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ def judge(test: GradedTest, subject: Subject, given: ModuleType | None, seed: in
         status, output = _verdict(test, subject, given, seed)
     lines = printed.getvalue().splitlines()[-PRINTED_LINES:]
     if lines and status is not Status.PASSED:
-        output = "\n".join([output, "printed:", *(f"  {line}" for line in lines)])
+        output = "\n".join([output, "printed:", *(f"  {line[:PRINTED_WIDTH]}" for line in lines)])
     return TestResult(test, status, output)
 
 

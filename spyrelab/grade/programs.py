@@ -15,6 +15,7 @@ from spyrelab.grade.expect import OverBudgetError, WrongError, expect_at_least
 if TYPE_CHECKING:
     from spyrelab.emulator import Run
     from spyrelab.ktir import Module
+    from spyrelab.timing import Estimate
 
 ENGINE_VARIABLE = "SPYRELAB_GRADE_ENGINE"
 
@@ -59,6 +60,17 @@ def scratchpad_peak(program: Module | str) -> int:
 
     with _verdicts():
         return int(lower(module).lx_peaks.max())
+
+
+def estimate_program(program: Module | str) -> Estimate:
+    """The predicted time of a program, which also has to fit the scratchpad; nothing is run."""
+    module = _read(program)
+    from spyrelab.emulator import lower
+    from spyrelab.timing import estimate
+
+    with _verdicts():
+        lower(module)
+        return estimate(module)
 
 
 def _read(program: object) -> Module:

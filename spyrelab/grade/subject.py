@@ -17,6 +17,7 @@ SHORTCUTS = {
     "torch": "the answer computes with torch; the card has to do the work",
     "spyrelab.kernels": "the answer calls spyrelab.kernels; write the kernel yourself",
     "spyrelab.emulator": "the answer runs the emulator; work the result out without it",
+    "spyrelab.timing": "the answer asks the timing model; work the time out without it",
     "solutions": "the answer calls the model answers",
 }
 """Packages that an answer does not call, and what to say if it does."""

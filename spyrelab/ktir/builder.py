@@ -115,8 +115,10 @@ class Builder(ExchangeBuilder):
 
     def if_(self, condition: Scalar) -> Branch:
         """``scf.if``; a context manager, with `Branch.otherwise` for the other case."""
-        if condition.dtype != I1:
-            raise BuilderError(f"a branch needs an i1, not {condition.dtype}", "compare first")
+        kind = getattr(condition, "dtype", type(condition).__name__)
+        if kind != I1:
+            hint = "compare first: a < b, or a.equals(b) where Python has a == b"
+            raise BuilderError(f"a branch needs an i1, not {kind}", hint)
         return Branch(self, condition)
 
     def yield_(self, *values: Element) -> None:

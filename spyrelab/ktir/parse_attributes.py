@@ -136,7 +136,9 @@ class AttributeParser(TypeParser):
         at = self.start
         sign = "-" if self.accept("-") else ""
         if self.kind != "number" and (sign or self.token not in ("true", "false")):
-            self.fail(f"expected a number, found {self.found()}")
+            bits = "write its bits: 0xFC00 is minus infinity in f16"
+            infinite = self.token in ("inf", "nan")
+            self.fail(f"expected a number, found {self.found()}", bits if infinite else None)
         if len(self.token) > MAX_DIGITS:
             self.fail("this number is too long", f"write at most {MAX_DIGITS} digits")
         text = sign + self.token

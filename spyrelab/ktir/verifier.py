@@ -6,6 +6,7 @@ concerns the whole: names, scopes, terminators and futures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -13,7 +14,10 @@ from spyrelab.ktir.check import Check
 from spyrelab.ktir.dialects import FORMS
 from spyrelab.ktir.errors import did_you_mean
 from spyrelab.ktir.ir import Function, Module, Operation, Region, Value
-from spyrelab.ktir.types import TileFutureType
+from spyrelab.ktir.types import TensorType, TileFutureType
+
+MOST_ELEMENTS = 10**15
+"""Of a tensor: far beyond every memory, and far from where 64-bit sizes wrap."""
 
 
 def verify(module: Module) -> None:
@@ -104,6 +108,8 @@ class _FunctionVerifier:
             if value in check.definitions or value in self._visible:
                 check.fail(operation, f"%{value.name} is defined twice")
             check.definitions[value] = operation
+            if isinstance(value.type, TensorType):
+                self._size(operation, value.type)
             if isinstance(value.type, TileFutureType):
                 self._uses[value] = 0
         form.rule(check, operation)
@@ -111,6 +117,10 @@ class _FunctionVerifier:
         for region in operation.regions:
             self._block(region, operation.name, operation)
         check.enclosing.pop()
+
+    def _size(self, operation: Operation, kind: TensorType) -> None:
+        if math.prod(extent for extent in kind.shape if extent is not None) > MOST_ELEMENTS:
+            self._check.fail(operation, f"a {kind} is beyond every memory")
 
     def _unknown(self, operation: Operation) -> NoReturn:
         hint = did_you_mean(operation.name, FORMS)

@@ -112,7 +112,7 @@ class DeviceMemory:
             The size is negative.
         """
         with self._lock:
-            self._require_open()
+            self.require_open()
             block = self._allocator.allocate(nbytes, label)
             self.version += 1
         if zero:
@@ -130,7 +130,7 @@ class DeviceMemory:
             The range overlaps a live one or does not lie in DDR.
         """
         with self._lock:
-            self._require_open()
+            self.require_open()
             block = self._allocator.reserve(address, nbytes, label)
             self.version += 1
         return block.address
@@ -144,7 +144,7 @@ class DeviceMemory:
             Nothing is allocated there.
         """
         with self._lock:
-            self._require_open()
+            self.require_open()
             block = self._allocator.free(address)
             self.version += 1
             if block.extent >= GIVE_BACK_BYTES:
@@ -153,7 +153,7 @@ class DeviceMemory:
     def trim(self) -> None:
         """Give the pages of every hole and of every scratchpad back to the system."""
         with self._lock:
-            self._require_open()
+            self.require_open()
             for start, end in self._allocator.holes:
                 self._drop_pages(start, end)
             self._drop_pages(self.ddr_bytes, self.size)
@@ -230,6 +230,11 @@ class DeviceMemory:
             except BufferError:  # someone holds a view: its death unmaps the pages
                 return
 
+    def require_open(self) -> None:
+        """Raise AllocationError once the memory is closed."""
+        if self._map is None:
+            raise AllocationError("this device memory is closed")
+
     def __enter__(self) -> Self:
         return self
 
@@ -257,10 +262,6 @@ class DeviceMemory:
         self.i32: NDArray[np.int32] = pages.view(np.int32)
         self.f32: NDArray[np.float32] = pages.view(np.float32)
         self.i64: NDArray[np.int64] = pages.view(np.int64)
-
-    def _require_open(self) -> None:
-        if self._map is None:
-            raise AllocationError("this device memory is closed")
 
     def _zero(self, start: int, end: int) -> None:
         first, last = self._drop_pages(start, end) if end - start >= GIVE_BACK_BYTES else (end, end)

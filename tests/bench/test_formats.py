@@ -11,7 +11,7 @@ import pytest
 
 from spyrelab.bench.environment import describe_environment
 from spyrelab.bench.formats import to_csv, to_json, to_markdown
-from spyrelab.bench.plot import draw_results
+from spyrelab.bench.plot import draw_results, require_picture
 from spyrelab.bench.results import Results, Row, geometric_mean, read_results
 from spyrelab.bench.table import format_bytes, format_seconds, make_table
 from spyrelab.errors import UsageError
@@ -63,6 +63,7 @@ def test_json_comes_back(results, tmp_path):
     ("text", "said"),
     [
         ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
         ("[]", "schema 1"),
         ('{"schema": 2}', "schema 1"),
         ('{"schema": 1, "rows": []}', "environment"),
@@ -148,7 +149,7 @@ def test_a_picture(results, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
     draw_results(Results({}, []), path)
     with pytest.raises(UsageError, match="xyz"):
-        draw_results(results, tmp_path / "p.xyz")
+        require_picture(tmp_path / "p.xyz")
 
 
 def test_the_baseline_is_grey_and_nobody_else():

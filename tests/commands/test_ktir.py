@@ -53,6 +53,13 @@ def test_standard_input(add, capsys, monkeypatch):
     assert capsys.readouterr().out == add.read_text()
 
 
+def test_a_byte_order_mark_is_passed_over(add, capsys):
+    text = add.read_text()
+    add.write_text(text, encoding="utf-8-sig")
+    assert ktir(add, "--print") == 0
+    assert capsys.readouterr().out == text
+
+
 def test_run_shows_outputs_counters_and_scratchpad(add, capsys):
     assert ktir(add, "--run", "--engine", "reference") == 0
     shown = capsys.readouterr().out
@@ -139,7 +146,7 @@ def test_core_numbers_count_towards_the_reach(tmp_path, capsys):
         (b"func.func @f() {\n  %a = arith.nope : index\n}", "bad.mlir:2:"),
         (b"", "bad.mlir:"),
         (b"\x00\x01\x02", "bad.mlir:1:1"),
-        (b"\xff\xfe", "not a UTF-8 text"),
+        (b"\xff\xfe", "bad.mlir: not a UTF-8 text"),
         (b"(" * 100_000, "bad.mlir:1:"),
         (b"func.func @f(%x: index) { return %y : index }", "bad.mlir:1:"),
     ],

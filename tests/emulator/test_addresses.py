@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from spyrelab.emulator.addresses import pointer_itemsizes
@@ -68,6 +70,15 @@ def test_a_pointer_from_a_branch_is_known_before_its_sum() -> None:
         "} else {\n  scf.yield %p : index\n}\n%a = arith.addi %r, %n : index\n"
     )
     assert sizes(text, view("%a")) == {"p": 2}
+
+
+def test_long_functions_take_no_longer_than_their_length() -> None:
+    step = "%x{0} = arith.addi %x{1}, %c4 : index\n"
+    text = "%x0 = arith.addi %p, %c4 : index\n"
+    text += "".join(step.format(i, i - 1) for i in range(1, 5000))
+    start = time.process_time()
+    assert sizes(text, view("%x4999")) == {"p": 2}
+    assert time.process_time() - start < 5  # 0.3 s; a quadratic walk takes a minute
 
 
 def test_two_element_sizes_are_an_error() -> None:

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import numba
+import pytest
 
 from spyrelab import emulator, ktir
-from spyrelab.emulator.cache import cache_directory, source_hash
+from spyrelab.emulator.cache import cache_directory, configure, source_hash
 from spyrelab.emulator.vm import run_cores
+from spyrelab.errors import UsageError
 
 PACKAGE = Path(emulator.__file__).parent
 EMPTY = "func.func @empty() { return }"
@@ -103,3 +105,11 @@ def test_where_the_cache_lies(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     assert cache_directory() == tmp_path / "user" / "spyrelab" / source_hash()
+
+
+def test_a_cache_that_cannot_be_written_is_refused(monkeypatch, tmp_path: Path) -> None:
+    """numba would fall back to a cache that serves edited helpers stale."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SPYRELAB_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match=r"file/.* cannot keep .*; set SPYRELAB_CACHE to a folder"):
+        configure()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 from spyrelab import emulator
-from spyrelab.emulator import AccessError, DeadlockError, LxOverflowError
+from spyrelab.emulator import AccessError, DeadlockError, LoweringError, LxOverflowError
 from spyrelab.emulator.counters import Column
 from spyrelab.errors import SpyreLabError
 from spyrelab.ktir import parse
-from spyrelab.machine import DeviceMemory
+from spyrelab.machine import AllocationError, DeviceMemory
 from tests.emulator.short_programs import ENGINES, X, copy, run, tile, view
 from tests.emulator.test_reference_samples import PROGRAMS, check
 
@@ -201,6 +202,65 @@ def test_an_empty_program(engine: str) -> None:
     assert result.outputs == {}
     assert result.counters.cores == 32
     assert not result.counters.matrix.any()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_closed_memory_is_not_launched_on(engine: str) -> None:
+    program = emulator.lower(parse(copy()))
+    with DeviceMemory(1 << 20) as device:
+        at = {"x": device.allocate(8), "y": device.allocate(8)}
+        program.launch(at, device, engine)
+    with pytest.raises(AllocationError, match="closed"):
+        program.launch(at, device, engine)
+
+
+GROWN = (
+    "func.func @grown(%x: index, %n: index) {\n%c0 = arith.constant 0 : index\n"
+    + view("v", "x", 4, "f16")
+    + tile("a", "v", "0", 4, "f16", 4)
+    + "%t = ktdp.load %a : !ktdp.access_tile<4xindex> -> tensor<4xf16>\n"
+    "%e = tensor.empty(%n) : tensor<?x4xf16>\n%b = linalg.broadcast ins(%t : tensor<4xf16>) "
+    "outs(%e : tensor<?x4xf16>) dimensions = [0]\n"
+    "%i = tensor.generate %n {\n^bb0(%p: index, %q: index):\n"
+    "%y = tensor.extract %t[%q] : tensor<4xf16>\ntensor.yield %y : f16\n} : tensor<?x4xf16>\n"
+    "%s = arith.addf %b, %i : tensor<?x4xf16>\nreturn\n}\n"
+)
+
+
+@pytest.mark.parametrize("n", [-5, -(1 << 62), 1 << 40, 1 << 62, (1 << 62) + 1])
+def test_sizes_that_wrap_are_no_small_sizes(n: int) -> None:
+    run(GROWN, x=X, n=2)
+    with pytest.raises(LxOverflowError, match="scratchpad"):
+        run(GROWN, x=X, n=n)
+    if n < 0:
+        with pytest.raises(LoweringError, match=r"tensor\.empty at .* cannot have the shape"):
+            run(GROWN, "reference", x=X, n=n)
+
+
+BUSY = """
+func.func @busy() attributes {grid = [8]} {
+%a = arith.constant 0 : index
+%s = arith.constant 1 : index
+%n = arith.constant 100000 : index
+%r = scf.for %i = %a to %n step %s iter_args(%t = %a) -> (index) {
+  %u = arith.addi %t, %i : index
+  scf.yield %u : index
+}
+return
+}
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_host_threads_of_its_own() -> None:
+    run(BUSY, threads=2)  # long enough for a pool, whose threads a child does not get
+    child = multiprocessing.get_context("fork").Process(target=run, args=(BUSY,))
+    child.start()
+    child.join(30)
+    ended = child.exitcode
+    child.kill()
+    assert ended == 0
 
 
 def test_null_engine_only_counts() -> None:

@@ -28,6 +28,10 @@ from tests.emulator.short_programs import ENGINES, X, copy, run, tile, view
         ({"x": X, "y": X.astype(complex)}, r"'y'.*complex128"),
         ({"x": X, "y": np.array(["a"])}, r"'y'.*<U1"),
         ({"x": X, "y": None}, r"'y'.*NoneType"),
+        ({"x": X, "y": X[:3]}, r"'y'.*reach 4 elements.*shape \(3,\) has 3"),
+        ({"x": X[:0], "y": X}, r"'x'.*reach 4 elements.*shape \(0,\) has 0"),
+        ({"x": X, "y": torch.zeros(4).to_sparse()}, r"'y'.*sparse_coo cannot be placed"),
+        ({"x": X, "y": torch.zeros(4, dtype=torch.complex64).conj()}, r"'y'.*complex64"),
     ],
 )
 def test_wrong_arguments(engine: str, given: dict[str, Any], message: str) -> None:
@@ -53,6 +57,12 @@ def test_scalar_arguments(engine: str) -> None:
         run(SCALARS, engine, y=y, n=1.5, h=0.1)
     with pytest.raises(ArgumentError, match=r"'n' is a scalar of type index.*\(4,\)"):
         run(SCALARS, engine, y=y, n=X, h=0.1)
+    small = SCALARS.replace("%n: index", "%n: i8")
+    for fits in (-128, 255):
+        run(small, engine, y=y, n=fits, h=0.1)
+    for wide in (-129, 256, 1 << 70):
+        with pytest.raises(ArgumentError, match=rf"%n = {wide} does not fit i8"):
+            run(small, engine, y=y, n=wide, h=0.1)
 
 
 def test_unknown_names() -> None:
@@ -101,11 +111,27 @@ def test_torch_tensors(engine: str, element: str, dtype: torch.dtype) -> None:
     assert not y.to(torch.float32).any()
 
 
+def test_only_views_that_stand_on_a_pointer_bound_its_array() -> None:
+    """What lies behind an offset or in a branch is for the engines to check."""
+    size = "%n = arith.constant 4 : index\n"
+    known = "func.func @f(%x: index) {\n" + size + view("v", "x", "%n", "f16") + "return\n}\n"
+    with pytest.raises(ArgumentError, match="reach 4 elements"):
+        run(known, x=X[:3])
+    end = "%c = arith.constant true\nscf.if %c {\n" + view("v", "x", 4, "f16") + "}\nreturn\n}\n"
+    run("func.func @f(%x: index) {\n" + end, x=X[:3])
+    moved = "%p = arith.addi %x, %n : index\n" + view("v", "p", 4, "f16") + "return\n}\n"
+    run("func.func @f(%x: index) {\n" + size + moved, x=X[:3])
+
+
 def test_layouts_of_arrays() -> None:
     x = np.arange(16, dtype=np.float16).reshape(4, 4)
     y = np.zeros(4, np.float16)
     assert run(copy(), x=x.T, y=y).outputs["y"].tolist() == [0, 4, 8, 12]
-    assert run(copy(), x=x[::2, 1], y=y[::-1]).outputs["y"].tolist()[:2] == [1, 9]
+    assert run(copy(), x=x[::-1, 1], y=y[::-1]).outputs["y"].tolist() == [13, 9, 5, 1]
+    swapped = run(copy(), x=x.astype(">f2"), y=y.astype(">f2")).outputs["y"]
+    assert swapped.tolist() == [0, 1, 2, 3]
+    negated = torch._neg_view(torch.arange(4, dtype=torch.float16))
+    assert run(copy(), x=negated, y=y).outputs["y"].tolist() == [0, -1, -2, -3]
     shaped = run(copy(), x=x, y=np.zeros((2, 2), np.float16)).outputs
     assert shaped["x"].shape == (4, 4)
     assert shaped["y"].shape == (2, 2)

@@ -379,11 +379,29 @@ def run_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_pytest_runs_the_same_tests(tmp_path: Path) -> None:
     pristine = run_pytest()
     assert pristine.returncode == 0, pristine.stdout
-    assert "32 skipped" in pristine.stdout
-    assert "score 0/32" in pristine.stdout
+    assert "53 skipped" in pristine.stdout
+    assert "score 0/53" in pristine.stdout
     perfect = run_pytest("--impl", "solutions")
     assert perfect.returncode == 0
-    assert "score 32/32" in perfect.stdout
+    assert "score 53/53" in perfect.stdout
     wrong = run_pytest("--impl", answers(tmp_path, WRONG_OWNER), "-k", "owner")
     assert wrong.returncode == 1
     assert "hint: A stick is 128 bytes" in wrong.stdout
+
+
+def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+    path = answers(
+        tmp_path,
+        """
+        def owner_of(*_):
+            print("x" * 1_000_000)
+    """,
+    )
+    test = next(t for t in graded_tests([ROOT / "exercises" / "test_ch01.py"]) if "owner" in t.name)
+    assert len(judge(test, Subject.of_file(Path(path)), None, 0).output) < 2000
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_time_limits_are_numbers(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["grade", "ch01", f"--seconds={value}"]) == 2
+    assert "numbers from 0 up" in capsys.readouterr().err

@@ -243,6 +243,7 @@ def _store_of_wrong_type() -> None:
         (lambda: Builder("f").loop(0, 4, 0), "step"),
         (lambda: Builder("f").yield_(), "no open"),
         (lambda: Builder("f").if_(Builder("f").constant(1)), "compare first"),
+        (lambda: Builder("f").if_(Builder("f").compute_tile_id() == 0), r"bool; .*a\.equals\(b\)"),
         (lambda: Builder("f").view(0, sizes=(0,), dtype=F32), "sizes start at 1"),
         (lambda: Builder("f").view(0, sizes=(3,), dtype=F32)[0, 0], "1 subscripts"),
         (lambda: bool(Builder("f").compute_tile_id() < 3), "builder.if_"),

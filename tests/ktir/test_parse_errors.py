@@ -82,6 +82,11 @@ hint: compute it with arith.muli""",
   %x = math.exp %f, : f32
                     ^
 hint: values are written %name""",
+    "%x = arith.constant dense<-inf> : tensor<1xf16>": """\
+3:28: expected a number, found 'inf'
+  %x = arith.constant dense<-inf> : tensor<1xf16>
+                             ^
+hint: write its bits: 0xFC00 is minus infinity in f16""",
 }
 
 FRAGMENTS = {

@@ -152,6 +152,10 @@ BAD = {
         "unknown reduction_kind ad",
     ),
     "layer norm operands": ("%x = spyreop.layernormnorm %f : f32", "it takes 5 operands, not 1"),
+    "size": (
+        "%x = tensor.empty() : tensor<274177x67280421310721xf32>",  # 2**64 + 1
+        "a tensor<274177x67280421310721xf32> is beyond every memory",
+    ),
 }
 
 

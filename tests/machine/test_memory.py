@@ -216,7 +216,12 @@ def test_a_closed_memory_refuses(memory: DeviceMemory) -> None:
     address = memory.allocate(1)
     memory.close()
     assert "closed" in repr(memory)
-    for call in (lambda: memory.allocate(1), lambda: memory.free(address), memory.trim):
+    for call in (
+        lambda: memory.allocate(1),
+        lambda: memory.free(address),
+        memory.trim,
+        memory.require_open,
+    ):
         with pytest.raises(AllocationError, match="closed"):
             call()
 

@@ -189,15 +189,22 @@ class Emitter:
         """
         if not shape:
             return self.scalar(kind)
-        total = self.product(shape)
-        if isinstance(total, int):
-            capacity = total
+        if all(isinstance(extent, int) for extent in shape):
+            capacity = math.prod(extent for extent in shape if isinstance(extent, int))
         else:
             capacity = self.lx_bytes // max(1, kind.itemsize)
-            self.emit(Op.CHECK_SIZE, a=total.place, b=self.place(capacity), needed=True)
+            self._check_sizes(shape, capacity)
         start = self.arenas[kind.is_float].allocate(capacity)
         buffer = Buffer(kind.is_float, start, capacity, references=1)
         return Tile(kind, start, tuple(shape), (True,) * len(shape), buffer)
+
+    def _check_sizes(self, shape: Sequence[Size], capacity: int) -> None:
+        """Check every extent and every partial product: a product alone may wrap to few."""
+        total: Size = 1
+        for extent in shape:
+            total = self.multiply(total, extent)
+            for size in dict.fromkeys((self.place(extent), self.place(total))):
+                self.emit(Op.CHECK_SIZE, a=size, b=self.place(capacity), needed=True)
 
     def tile_apart(self, kind: ScalarType, shape: Sequence[int]) -> Tile:
         """A tile that shares its place with no other, for other cores to read at any time."""

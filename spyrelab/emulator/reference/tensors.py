@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spyrelab.emulator.counters import Column
-from spyrelab.emulator.errors import TensorIndexError, UnsupportedError, place
+from spyrelab.emulator.errors import LoweringError, TensorIndexError, UnsupportedError, place
 from spyrelab.emulator.groups import static_shape
 from spyrelab.emulator.points import open_grid
 from spyrelab.emulator.reference.core import Array, Core, concrete_shape, scalar, tensor_type, zeros
@@ -22,7 +22,10 @@ from spyrelab.ktir.types import element_of
 def _filled_shape(operation: Operation, dynamic: Sequence[Any]) -> tuple[int, ...]:
     values = iter(dynamic)
     shape = tensor_type(operation.result).shape
-    return tuple(scalar(next(values)) if extent is None else extent for extent in shape)
+    filled = tuple(scalar(next(values)) if extent is None else extent for extent in shape)
+    if min(filled, default=0) < 0:
+        raise LoweringError(f"{place(operation)}: a tensor cannot have the shape {list(filled)}")
+    return filled
 
 
 @reference("tensor.empty")
