@@ -89,7 +89,7 @@ def run_axpy(impl: Any, rng: Any, n: int) -> Any:
     alpha = int(rng.integers(9, 24)) / 8
     x, y = half(rng, n), half(rng, n)
     arrays = {"x": x, "y": y, "out": np.full(n, 99, np.float16)}
-    run = run_program(impl.axpy(n, alpha), arrays)
+    run = run_program(impl.axpy(n, alpha), arrays, races=False)
     expected = np.float32(alpha) * x.astype(np.float32) + y.astype(np.float32)
     # Two roundings to f16 of values up to 16: half of 2**-7 each.
     expect_close(run.outputs["out"], expected, rtol=1e-3, atol=1e-2)
@@ -185,7 +185,7 @@ def traffic(given: Any, rng: Any, rows: int, cols: int) -> tuple[int, int]:
         "powers": np.zeros((rows, cols), np.float32),
         "out": np.zeros((rows, cols), np.float16),
     }
-    counters = run_program(given.softmax_in_three_passes(rows, cols), arrays).counters
+    counters = run_program(given.softmax_in_three_passes(rows, cols), arrays, races=False).counters
     return int(counters.ddr_read.sum()), int(counters.ddr_write.sum())
 
 
@@ -243,7 +243,7 @@ def test_bytes_of_odd_sizes(impl: Any, given: Any, rng: Any) -> None:
 def run_centre(impl: Any, given: Any, rng: Any, shift: float) -> Any:
     x = (rng.uniform(0.5, 3.0, (60, 100)) + shift).astype(np.float16)
     arrays = {"x": x, "y": np.full_like(x, 99)}
-    run = run_program(impl.repair_centre(given.BROKEN_CENTRE), arrays)
+    run = run_program(impl.repair_centre(given.BROKEN_CENTRE), arrays, races=False)
     expect_close(run.outputs["y"], x - x.max(axis=1, keepdims=True), what="y")
     expect_work(run, reads=x.nbytes, writes=x.nbytes, operations=x.size)
     return run.counters

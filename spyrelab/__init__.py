@@ -20,6 +20,7 @@ __all__ = [
     "kernels",
     "ktir",
     "machine",
+    "sanitize",
     "timing",
     "viz",
 ]
@@ -30,6 +31,8 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     if name == "check":
         return _load("grade").check
+    if name == "sanitize":
+        return _load("emulator").sanitize
     raise AttributeError(f"module 'spyrelab' has no attribute {name!r}")
 
 

@@ -21,17 +21,22 @@ from spyrelab.emulator.errors import (  # noqa: E402
 )
 from spyrelab.emulator.program import Program, lower  # noqa: E402
 from spyrelab.emulator.run import Run, run  # noqa: E402
+from spyrelab.emulator.sanitizer import Finding, Kind, SanitizerError, sanitize  # noqa: E402
 
 __all__ = [
     "AccessError",
     "ArgumentError",
     "Counters",
     "DeadlockError",
+    "Finding",
+    "Kind",
     "LoweringError",
     "LxOverflowError",
     "Program",
     "Run",
+    "SanitizerError",
     "UnsupportedError",
     "lower",
     "run",
+    "sanitize",
 ]

@@ -61,6 +61,23 @@ def pointer_itemsizes(function: Function) -> dict[str, int]:
     return sizes
 
 
+def view_arguments(function: Function) -> dict[Operation, frozenset[str] | None]:
+    """The pointer arguments that the address of each memory view may come from.
+
+    None where it may also be a literal, or a number that was loaded: then no argument says
+    what the view may touch.
+    """
+    flow, pointers = _Flow(function), pointer_itemsizes(function).keys()
+    found: dict[Operation, frozenset[str] | None] = {}
+    for operation in walk(function.body.operations):
+        if operation.name == "ktdp.construct_memory_view":
+            sources = flow.sources(operation.operands[0])
+            named = [pointers & set(names) for names in sources]
+            known = frozenset().union(*named) if named and all(named) else None
+            found[operation] = known
+    return found
+
+
 class _Flow:
     """Forward flow of arguments through scalar arithmetic and control flow, to a fixed point."""
 

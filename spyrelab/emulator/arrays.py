@@ -27,6 +27,7 @@ class Placed:
     def write(self, device: DeviceMemory, array: np.ndarray) -> None:
         target = device.bytes[self.address : self.address + array.nbytes]
         target.view(self.dtype)[:] = array.reshape(-1)
+        device.mark_written(self.address, array.nbytes)
 
     def read(self, device: DeviceMemory) -> np.ndarray:
         """A copy of what lies there now."""

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from spyrelab.emulator.sanitizer.findings import Finding
 
 
 class Column(IntEnum):
@@ -50,9 +53,12 @@ class Counters:
     ----------
     matrix : int64 array [cores, len(Column)]
         The numbers themselves; every attribute is a view of one column.
+    findings : tuple of Finding
+        What the sanitizer noticed that is no error; empty for a launch that it did not check.
     """
 
     matrix: NDArray[np.int64]
+    findings: tuple[Finding, ...] = ()
 
     @classmethod
     def zeros(cls, cores: int) -> Counters:

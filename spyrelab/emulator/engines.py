@@ -23,7 +23,7 @@ class LaunchOptions:
     """See `spyrelab.emulator.Program.launch`."""
 
     threads: int | None = None
-    sanitize: bool = False
+    sanitize: bool | str = False
     exact: bool = False
 
 
@@ -45,10 +45,11 @@ def run_reference(
     memory: DeviceMemory,
     options: LaunchOptions,
 ) -> Counters:
-    """The NumPy interpreter; always exact, always checked."""
+    """The NumPy interpreter; always exact, its accesses always checked, whatever the options."""
     from spyrelab.emulator.reference import execute
 
     del options
+    memory.assume_written()
     counters = Counters.zeros(program.cores)
     named = {a.name: v for a, v in zip(program.arguments, values, strict=True)}
     execute(program.function, named, memory, program.machine, program.grid, counters)
@@ -63,9 +64,7 @@ def run_vm(
     options: LaunchOptions,
 ) -> Counters:
     """The compiled tile VM."""
-    from spyrelab.emulator.vm_launch import launch
-
-    return launch(program, values, memory, options, compute=True)
+    return _launch(program, values, memory, options, compute=True)
 
 
 def run_null(
@@ -75,9 +74,23 @@ def run_null(
     options: LaunchOptions,
 ) -> Counters:
     """The tile VM without tile arithmetic."""
+    return _launch(program, values, memory, options, compute=False)
+
+
+def _launch(
+    program: Program,
+    values: Sequence[int | float],
+    memory: DeviceMemory,
+    options: LaunchOptions,
+    compute: bool,
+) -> Counters:
+    if options.sanitize:
+        from spyrelab.emulator.sanitizer.launch import launch as launch_watched
+
+        return launch_watched(program, values, memory, options, compute)
     from spyrelab.emulator.vm_launch import launch
 
-    return launch(program, values, memory, options, compute=False)
+    return launch(program, values, memory, options, compute)
 
 
 ENGINES: dict[str, Engine] = {"vm": run_vm, "reference": run_reference, "null": run_null}

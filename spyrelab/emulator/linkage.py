@@ -25,6 +25,7 @@ _lower_builtin: Any = extending.lower_builtin
 _type_callable: Any = extending.type_callable
 
 _functions: dict[str, tuple[Any, tuple[types.Type, ...], ctypes.c_int64]] = {}
+_on_demand: set[str] = set()
 
 INT = types.int64
 INTS, FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float32, 1, "C")
@@ -35,11 +36,13 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-def tile_function(*arguments: types.Type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def tile_function(
+    *arguments: types.Type, on_demand: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function of these argument types callable from Python and from compiled code.
 
     It returns nothing and raises nothing. Compiled callers fail with RuntimeError unless
-    `load` ran before.
+    `load` ran before; one that is compiled ``on_demand`` must be named there.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -47,9 +50,11 @@ def tile_function(*arguments: types.Type) -> Callable[[Callable[..., None]], Cal
         name, address = function.__name__, ctypes.c_int64(0)
         llvm.add_symbol(_symbol(name), ctypes.addressof(address))
         _functions[name] = dispatcher, arguments, address
+        if on_demand:
+            _on_demand.add(name)
 
         def tile(*values: Any) -> None:
-            load()
+            load(name)
             dispatcher(*values)
 
         tile.__name__, tile.__doc__ = name, function.__doc__
@@ -60,14 +65,14 @@ def tile_function(*arguments: types.Type) -> Callable[[Callable[..., None]], Cal
     return decorate
 
 
-def load() -> None:
+def load(*on_demand: str) -> None:
     """Compile every tile function, or read it from numba's cache, and publish its address."""
-    for dispatcher, arguments, address in _functions.values():
-        if address.value == 0:
+    for name, (dispatcher, arguments, address) in _functions.items():
+        if address.value == 0 and (name in on_demand or name not in _on_demand):
             dispatcher.compile(arguments)
             result = dispatcher.overloads[arguments]
-            name = result.fndesc.llvm_func_name
-            address.value = result.library.get_pointer_to_function(name)
+            symbol = result.fndesc.llvm_func_name
+            address.value = result.library.get_pointer_to_function(symbol)
 
 
 def _symbol(name: str) -> str:

@@ -106,6 +106,8 @@ class Op(IntEnum):
     COLLECT = auto()
     FETCH = auto()
     DONE = auto()
+    WATCH = auto()
+    """A step of the sanitizer; only in the programs that it runs."""
 
 
 class Place(IntEnum):
@@ -130,7 +132,8 @@ class Status(IntEnum):
     DONE = 0
     SUSPENDED = 1
     OUT_OF_MEMORY_RESERVE = 2
-    NOT_ALLOCATED = 3
+    STOPPED = 3
+    """By the sanitizer, before a transfer that would touch what it must not."""
     OUT_OF_SCRATCHPAD = 4
     TILE_TOO_LARGE = 5
     INDEX_OUT_OF_RANGE = 6

@@ -15,6 +15,8 @@ from spyrelab.emulator.formats import round_to, wrap
 from spyrelab.emulator.lowering import Argument, LoweredFunction, lower_function
 from spyrelab.emulator.lowering.lx import LxUse
 from spyrelab.emulator.opcodes import WIDTH, Op
+from spyrelab.emulator.sanitizer.instrument import Watched, instrument
+from spyrelab.emulator.sanitizer.scope import effective
 from spyrelab.ktir import Function, Module
 from spyrelab.machine import SPYRE, DeviceMemory, Machine
 
@@ -45,6 +47,7 @@ class Program:
         self.lx: LxUse = self._lowered.lx
         self.operations = self._lowered.operations
         self.exchanges = self._lowered.exchanges
+        self.transfers = self._lowered.emitter.transfers
         self.frame = np.zeros(0, np.int64)
 
     # -- what the VM reads -------------------------------------------------------------------
@@ -88,6 +91,16 @@ class Program:
         """Index in `operations` of what an instruction was lowered from."""
         return self._lowered.emitter.sources[row]
 
+    @cached_property
+    def watched(self) -> Watched:
+        """What the VM runs under the sanitizer."""
+        return instrument(self)
+
+    @cached_property
+    def poisoned(self) -> Watched:
+        """The same with masked elements of float loads set to a number that is not zero."""
+        return instrument(self, poison=True)
+
     # -- running -----------------------------------------------------------------------------
 
     def launch(
@@ -96,7 +109,7 @@ class Program:
         memory: DeviceMemory,
         engine: str = "vm",
         threads: int | None = None,
-        sanitize: bool = False,
+        sanitize: bool | str = False,
         exact: bool = False,
     ) -> Counters:
         """Run the program on addresses in device memory.
@@ -109,8 +122,11 @@ class Program:
             ``"vm"``, ``"reference"`` or ``"null"``.
         threads : int, optional
             Host threads; default ``SPYRELAB_THREADS``, else the number of CPUs.
-        sanitize : bool
-            Check every access against the live allocations, and name the core and operation.
+        sanitize : bool or str
+            Check every access: bounds, memory that nobody wrote, races between cores. On one
+            host thread; also wherever `spyrelab.sanitize` or ``SPYRELAB_SANITIZE`` say so. With
+            ``"padding"`` also look for results that depend on masked elements. The reference
+            engine checks its bounds and nothing else.
         exact : bool
             Sum matrix products in the defined order instead of calling BLAS.
 
@@ -122,10 +138,13 @@ class Program:
             The device memory is closed.
         AccessError, DeadlockError, LxOverflowError
             While running.
+        SanitizerError
+            With every fault that was found. The launch went on as far as it was safe: a core
+            stops before an access outside its allocation.
         """
         values = self._bind(args)
         memory.require_open()
-        options = LaunchOptions(threads, sanitize, exact)
+        options = LaunchOptions(threads, effective(sanitize), exact)
         return engine_named(engine)(self, values, memory, options)
 
     def _bind(self, args: Mapping[str, int | float]) -> list[int | float]:

@@ -11,6 +11,7 @@ import numpy as np
 from spyrelab.emulator.arrays import Placed, as_array, matching, place_arguments, place_memory
 from spyrelab.emulator.counters import Counters
 from spyrelab.emulator.program import Program, lower
+from spyrelab.emulator.sanitizer.findings import Finding
 from spyrelab.ktir import Module
 from spyrelab.machine import SPYRE, DeviceMemory, Machine
 
@@ -31,6 +32,11 @@ class Run:
     counters: Counters
     program: Program
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the sanitizer noticed that is no error."""
+        return self.counters.findings
+
 
 def run(
     module: Module,
@@ -39,7 +45,7 @@ def run(
     memory: Mapping[Any, Any] | None = None,
     engine: str = "vm",
     machine: Machine = SPYRE,
-    sanitize: bool = False,
+    sanitize: bool | str = False,
     exact: bool = False,
     cores: int | None = None,
     threads: int | None = None,
@@ -56,8 +62,9 @@ def run(
         ``("LX", core, address)`` seeds a scratchpad.
     engine : str
         ``"vm"``, ``"reference"`` or ``"null"``.
-    sanitize : bool
-        Check every access against the arrays that were placed.
+    sanitize : bool or str
+        Check every access against the arrays that were placed, against what was written, and
+        against what other cores do; see `spyrelab.emulator.Program.launch`.
     exact : bool
         Sum matrix products in the defined order; then ``vm`` equals ``reference`` bit for bit.
     cores : int, optional
@@ -69,7 +76,7 @@ def run(
     ------
     ArgumentError
         Names, shapes or types that do not fit; nothing was run.
-    KtirError, LoweringError, LxOverflowError, AccessError, DeadlockError
+    KtirError, LoweringError, LxOverflowError, AccessError, DeadlockError, SanitizerError
     """
     program = lower(module, function, machine, cores)
     arrays = {name: as_array(name, value) for name, value in args.items()}

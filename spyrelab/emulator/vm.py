@@ -17,6 +17,7 @@ from spyrelab.emulator.vm_steps import (
     track_lx,
 )
 from spyrelab.emulator.vm_transfer import transfer_box, transfer_runs
+from spyrelab.emulator.vm_watch_walk import watch
 
 _DONE, _SUSPENDED, _TOO_LARGE, _INDEX, _OVERFLOW, _STEP, _EXTENTS = map(
     int,
@@ -62,7 +63,6 @@ def run_core(
     F,
     I,
     limits,
-    live,
     exact,
     compute_all,
     core_peak,
@@ -105,7 +105,6 @@ def run_core(
                 I,
                 core,
                 limits,
-                live,
                 counters,
                 error,
             )
@@ -157,7 +156,6 @@ def run_core(
                 I,
                 core,
                 limits,
-                live,
                 counters,
                 error,
             )
@@ -259,6 +257,10 @@ def run_core(
                     copy_run(all_I[sender, a : a + n], I[d : d + n])
         elif op == Op.DONE:
             collected[row[_A], core] += 1
+        elif op == Op.WATCH:
+            watch(row[_SUB], row[_A], row[_B], core, limits[2], pool, F, I, error)
+            if error[0] != _DONE:
+                return error[0], pc
         pc += 1
 
 
@@ -290,11 +292,7 @@ def run_cores(first, stride, f):
     memory = memory_at(f[Field.MEMORY_AT], f[Field.MEMORY_SIZE])
     all_F = floats_at(f[Field.F_AT], arenas, f[Field.F_SIZE])
     all_I = table_at(f[Field.I_AT], arenas, f[Field.I_SIZE])
-    limits = (f[Field.DDR_BYTES], f[Field.LX_BYTES], f[Field.SANITIZE])
-    live = (
-        integers_at(f[Field.LIVE_STARTS_AT], f[Field.LIVE]),
-        integers_at(f[Field.LIVE_ENDS_AT], f[Field.LIVE]),
-    )
+    limits = (f[Field.DDR_BYTES], f[Field.LX_BYTES], f[Field.WATCH_AT])
     peaks, pcs = integers_at(f[Field.PEAKS_AT], cores), integers_at(f[Field.PCS_AT], cores)
     published = table_at(f[Field.PUBLISHED_AT], exchanges, cores)
     collected = table_at(f[Field.COLLECTED_AT], exchanges, cores)
@@ -327,7 +325,6 @@ def run_cores(first, stride, f):
             F,
             I,
             limits,
-            live,
             exact,
             compute,
             peaks[core],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ def failure(
     operation = program.operations[program.source_of(row)]
     status, first, second = Status(int(error[0])), int(error[3]), int(error[4])
     where = f"core {core}, {place(operation)}"
-    if status in (Status.OUT_OF_MEMORY_RESERVE, Status.NOT_ALLOCATED, Status.OUT_OF_SCRATCHPAD):
+    if status in (Status.OUT_OF_MEMORY_RESERVE, Status.OUT_OF_SCRATCHPAD):
         owner = core if status is Status.OUT_OF_SCRATCHPAD else MAIN_MEMORY
         outside = first if owner == core else _first_outside(memory, first, second)
         nearest = nearest_allocation(memory, outside, owner)
@@ -67,17 +68,19 @@ def _first_outside(memory: DeviceMemory, low: int, high: int) -> int:
     return low
 
 
-def deadlock(program: Program, pcs: np.ndarray) -> DeadlockError:
+def deadlock(program: Program, pcs: Sequence[int]) -> DeadlockError:
     """Every core that has not ended, and for whom it waits."""
     waiting = []
-    for core in np.flatnonzero(pcs >= 0):
-        row = program.code[pcs[core]]
-        operation = program.operations[program.source_of(int(pcs[core]))]
+    for core, pc in enumerate(pcs):
+        if pc < 0:
+            continue
+        row = program.code[pc]
+        operation = program.operations[program.source_of(pc)]
         exchange = program.exchanges[int(row[Column.A])]
-        delivery = exchange.consumers.get(int(core))
+        delivery = exchange.consumers.get(core)
         if row[Column.OP] == Op.RECLAIM or delivery is None:
-            tiles = exchange.takers(int(core))
+            tiles = exchange.takers(core)
         else:
             tiles = delivery.producers
-        waiting.append(Waiting(int(core), operation.name, operation.position, tiles))
+        waiting.append(Waiting(core, operation.name, operation.position, tiles))
     return DeadlockError(waiting)

@@ -40,11 +40,8 @@ class Field(IntEnum):
     """Number of arenas; core c uses arena ``c % ARENAS``."""
     DDR_BYTES = auto()
     LX_BYTES = auto()
-    SANITIZE = auto()
-    LIVE = auto()
-    """Number of live allocations."""
-    LIVE_STARTS_AT = auto()
-    LIVE_ENDS_AT = auto()
+    WATCH_AT = auto()
+    """State of the sanitizer, read by WATCH instructions only."""
     EXACT = auto()
     COMPUTE = auto()
     PEAKS_AT = auto()

@@ -21,6 +21,7 @@ from spyrelab.emulator.counters import Column as Counter
 from spyrelab.emulator.counters import Counters
 from spyrelab.emulator.engines import LaunchOptions
 from spyrelab.emulator.errors import ArgumentError
+from spyrelab.emulator.opcodes import Status
 from spyrelab.emulator.vm import run_cores
 from spyrelab.emulator.vm_errors import deadlock, failure
 from spyrelab.emulator.vm_frame import Field, address_of, set_vector
@@ -28,12 +29,12 @@ from spyrelab.machine import DeviceMemory
 
 if TYPE_CHECKING:
     from spyrelab.emulator.program import Program
+    from spyrelab.emulator.sanitizer.watcher import Watcher
 
 _POOL_WORTH_NS = 200_000
 """A phase shorter than this runs on the calling thread alone."""
 
-_NOTHING_LIVE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-_compiled = False
+_compiled: set[tuple[str, ...]] = set()
 
 
 def host_threads(asked: int | None) -> int:
@@ -63,21 +64,26 @@ def launch(
     compute: bool,
 ) -> Counters:
     """Run a program to its end; see `spyrelab.emulator.Program.launch`."""
-    global _compiled
-    launch = _Launch(program, values, memory, options, compute)
-    with one_thread() if program.multiplies_matrices and compute else nullcontext():
-        if _compiled:
-            launch.run()
-        else:
-            with compile_progress():
-                linkage.load()
-                launch.run()
-            _compiled = True
+    memory.assume_written()
+    launch = Launch(program, values, memory, options, compute)
+    execute(launch)
     return launch.counters
 
 
-class _Launch:
-    """State of one launch."""
+def execute(launch: Launch, *on_demand: str) -> None:
+    """Run a launch; compile the tile VM, and functions that this launch calls, if need be."""
+    with one_thread() if launch.multiplies_matrices else nullcontext():
+        if on_demand in _compiled:
+            launch.run()
+        else:
+            with compile_progress():
+                linkage.load(*on_demand)
+                launch.run()
+            _compiled.add(on_demand)
+
+
+class Launch:
+    """State of one launch; with a watcher, of one that the sanitizer checks."""
 
     def __init__(
         self,
@@ -86,11 +92,14 @@ class _Launch:
         memory: DeviceMemory,
         options: LaunchOptions,
         compute: bool,
+        watcher: Watcher | None = None,
     ) -> None:
         self.program, self.memory = program, memory
         # Kept from before the check on, the pages stay mapped if another thread closes them.
         pages = memory.bytes
         memory.require_open()
+        self.multiplies_matrices = program.multiplies_matrices and compute
+        self.watcher = watcher
         cores, exchanges = program.cores, len(program.exchanges)
         self.threads = min(host_threads(options.threads), cores)
         columns = len(Counter)
@@ -107,8 +116,7 @@ class _Launch:
         arenas = cores if exchanges else self.threads
         floats, integers = POOL.arenas(arenas, *program.arena_sizes)
         images = _images(program, values)
-        live = memory.live if options.sanitize else _NOTHING_LIVE
-        self._kept = (pages, state, floats, integers, images, live)
+        self._kept = (pages, state, floats, integers, images)
         self.frame = frame = _template(program).copy()
         set_vector(frame, Field.INTEGERS_AT, images[0])
         set_vector(frame, Field.FLOATS_AT, images[1])
@@ -117,10 +125,10 @@ class _Launch:
         frame[Field.ARENAS] = arenas
         frame[Field.DDR_BYTES], frame[Field.LX_BYTES] = memory.ddr_bytes, memory.lx_bytes
         frame[Field.EXACT], frame[Field.COMPUTE] = options.exact, compute
-        if options.sanitize:
-            frame[Field.SANITIZE], frame[Field.LIVE] = 1, live[0].size
-            frame[Field.LIVE_STARTS_AT] = address_of(live[0])
-            frame[Field.LIVE_ENDS_AT] = address_of(live[1])
+        if watcher is not None:
+            frame[Field.WATCH_AT] = address_of(watcher.state)
+            frame[Field.CODE_AT] = address_of(watcher.watched.code)
+            frame[Field.ROWS] = len(watcher.watched.code)
         start = address_of(state)
         self._seen_at = start + 8 * ends[3]
         self._exchange_at = start + 8 * ends[2]
@@ -136,7 +144,7 @@ class _Launch:
             if (self.pcs == -2).all():
                 return
             if moved == 0:
-                raise deadlock(self.program, self.pcs)
+                raise deadlock(self.program, [self._row(int(pc)) for pc in self.pcs])
             wide = self.threads > 1 and perf_counter_ns() - before > _POOL_WORTH_NS
 
     def _narrow_phase(self) -> int:
@@ -168,8 +176,16 @@ class _Launch:
         failed = [-1 - count for count in moved if count < 0]
         if failed:
             core = min(failed)
-            raise failure(self.program, self.memory, core, int(self.pcs[core]), self.errors[core])
+            if self.errors[core, 0] == Status.STOPPED:
+                self.pcs[core] = -2  # the others go on, as far as they do without it
+                return 1
+            row = self._row(int(self.pcs[core]))
+            raise failure(self.program, self.memory, core, row, self.errors[core])
         return sum(moved)
+
+    def _row(self, pc: int) -> int:
+        """The row of the program that a program counter stands at."""
+        return pc if self.watcher is None or pc < 0 else int(self.watcher.watched.rows[pc])
 
     def _see(self, seen: int) -> None:
         """Enter the publication counts, and the address of those that cores may rely on."""

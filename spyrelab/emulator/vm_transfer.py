@@ -17,14 +17,8 @@ from spyrelab.emulator.opcodes import MASKED, BoxMode, Element, Status
 from spyrelab.emulator.vm_runs import element_size, move_run
 
 _F8E5M2 = int(Element.F8E5M2)
-_DONE, _RESERVE, _LIVE, _LX = map(
-    int,
-    (
-        Status.DONE,
-        Status.OUT_OF_MEMORY_RESERVE,
-        Status.NOT_ALLOCATED,
-        Status.OUT_OF_SCRATCHPAD,
-    ),
+_DONE, _RESERVE, _LX = map(
+    int, (Status.DONE, Status.OUT_OF_MEMORY_RESERVE, Status.OUT_OF_SCRATCHPAD)
 )
 # Where a box descriptor keeps its header and its axes.
 BOX_HEADER = 6
@@ -53,23 +47,10 @@ def count_sticks(address, step, count, size, previous):
 
 
 @machine_code()
-def is_live(starts, ends, low, high):
-    """Whether bytes ``[low, high)`` lie inside one live allocation."""
-    first, last = 0, starts.size
-    while first < last:
-        middle = (first + last) >> 1
-        if starts[middle] <= low:
-            first = middle + 1
-        else:
-            last = middle
-    return first > 0 and high <= ends[first - 1]
-
-
-@machine_code()
-def check_span(space, low, high, core, limits, live, error):
+def check_span(space, low, high, core, limits, error):
     """Status of touching bytes ``[low, high)``; fills ``error`` with the span on failure.
 
-    ``limits`` is (DDR bytes, LX bytes, sanitize); ``space`` is 0 for DDR, 1 for the core's own
+    ``limits`` is (DDR bytes, LX bytes, ...); ``space`` is 0 for DDR, 1 for the core's own
     scratchpad and ``2 + c`` for that of core ``c``.
     """
     error[3] = low
@@ -77,8 +58,6 @@ def check_span(space, low, high, core, limits, live, error):
     if space == 0:
         if low < 0 or high > limits[0]:
             return _RESERVE
-        if limits[2] and not is_live(live[0], live[1], low, high):
-            return _LIVE
         return _DONE
     owner = core if space == 1 else space - 2
     base = limits[0] + owner * limits[1]
@@ -99,18 +78,17 @@ def count_bytes(store, space, core, amount, counters):
 
 
 @machine_code()
-def transfer_box(store, compute, d, pool, memory, F, I, core, limits, live, counters, error):
-    """Move a box; descriptor at ``pool[d]``:
+def box_axes(d, pool, I):
+    """A box cut at the limits of its view: byte address and tile offset of the first element
+    that is left, number of merged axes, elements left, whether any was cut off, elements of
+    the whole tile, and the range of bytes.
 
-    rank, element, place of the byte address, arena offset, space, `BoxMode`; then for every
-    tile axis the places of start, extent, stride and limit.  ``start`` is relative to the
-    corner of the coordinate set, whose extent is ``limit``.
+    The axes go to ``I``, innermost first: ``I[0:8]`` counts, ``I[8:16]`` steps in bytes,
+    ``I[16:24]`` steps in the tile.
     """
-    rank, element, space = pool[d], pool[d + 1], pool[d + 4]
-    address, at = I[pool[d + 2]], pool[d + 3]
-    size = element_size(element)
-    axes = 0  # merged axes, innermost first: I[0:8] counts, I[8:16] steps, I[16:24] tile steps
-    tile_step, valid, clipped = 1, 1, False
+    rank, address, at = pool[d], I[pool[d + 2]], pool[d + 3]
+    size = element_size(pool[d + 1])
+    axes, tile_step, valid, clipped = 0, 1, 1, False
     for axis in range(rank - 1, -1, -1):
         p = d + BOX_HEADER + axis * BOX_AXIS
         start, extent, limit = I[pool[p]], I[pool[p + 1]], I[pool[p + 3]]
@@ -134,47 +112,43 @@ def transfer_box(store, compute, d, pool, memory, F, I, core, limits, live, coun
                 I[16 + axes] = tile_step
                 axes += 1
         tile_step *= extent
-    if pool[d + 5] != BoxMode.FOLLOWS:
-        error[_LAST_STICK] = -1
-    if not store and clipped and pool[d + 5] == BoxMode.ALONE and compute:
-        _zero(element, F, I, pool[d + 3], tile_step)
-    if valid <= 0:
-        return _DONE
     if axes == 0:
         I[0], I[8], I[16] = 1, size, 1
         axes = 1
-    low, high = address, address + size
-    for axis in range(axes):
-        reach = (I[axis] - 1) * I[8 + axis]
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
-    sanitize = limits[2]
-    if low < 0 or sanitize or space > 0 or high > limits[0]:
-        contiguous = axes == 1 and I[8] == size
-        status = check_span(space, low, high, core, limits, live, error)
-        # A strided box may legally skip over other allocations: then each run is checked below.
-        if status != _DONE and (status != _LIVE or contiguous):
+    lowest, highest = address, address + size
+    if valid > 0:
+        for axis in range(axes):
+            reach = (I[axis] - 1) * I[8 + axis]
+            if reach < 0:
+                lowest += reach
+            else:
+                highest += reach
+    return address, at, axes, valid, clipped, tile_step, lowest, highest
+
+
+@machine_code()
+def transfer_box(store, compute, d, pool, memory, F, I, core, limits, counters, error):
+    """Move a box; descriptor at ``pool[d]``:
+
+    rank, element, place of the byte address, arena offset, space, `BoxMode`; then for every
+    tile axis the places of start, extent, stride and limit.  ``start`` is relative to the
+    corner of the coordinate set, whose extent is ``limit``.
+    """
+    element, space, mode = pool[d + 1], pool[d + 4], pool[d + 5]
+    address, at, axes, valid, clipped, whole, low, high = box_axes(d, pool, I)
+    if mode != BoxMode.FOLLOWS:
+        error[_LAST_STICK] = -1
+    if not store and clipped and mode == BoxMode.ALONE and compute:
+        _zero(element, F, I, pool[d + 3], whole)
+    if valid <= 0:
+        return _DONE
+    if low < 0 or space > 0 or high > limits[0]:
+        status = check_span(space, low, high, core, limits, error)
+        if status != _DONE:
             return status
-    count_bytes(store, space, core, valid * size, counters)
-    return _walk(
-        store,
-        compute,
-        element,
-        memory,
-        F,
-        I,
-        address,
-        at,
-        axes,
-        space,
-        core,
-        limits,
-        live,
-        counters,
-        error,
-    )
+    count_bytes(store, space, core, valid * element_size(element), counters)
+    _walk(store, compute, element, memory, F, I, address, at, axes, space, counters, error)
+    return _DONE
 
 
 @machine_code()
@@ -193,23 +167,7 @@ def _zero(element, F, I, at, count):
 
 
 @machine_code()
-def _walk(
-    store,
-    compute,
-    element,
-    memory,
-    F,
-    I,
-    address,
-    at,
-    axes,
-    space,
-    core,
-    limits,
-    live,
-    counters,
-    error,
-):
+def _walk(store, compute, element, memory, F, I, address, at, axes, space, counters, error):
     """Runs along axis 0, odometer (I[24:32]) over the others."""
     size = element_size(element)
     count, step, tile_step = I[0], I[8], I[16]
@@ -217,21 +175,7 @@ def _walk(
         I[24 + axis] = 0
     previous = error[_LAST_STICK]
     sticks = 0
-    sanitize = limits[2] and space == 0
     while True:
-        if sanitize:
-            end = address + (count - 1) * step
-            status = check_span(
-                space, min(address, end), max(address, end) + size, core, limits, live, error
-            )
-            if status != _DONE and not (status == _LIVE and step != size):
-                return status
-            if status == _LIVE:
-                for i in range(count):
-                    one = address + i * step
-                    status = check_span(space, one, one + size, core, limits, live, error)
-                    if status != _DONE:
-                        return status
         if compute:
             if axes > 1 and step == size:
                 _ask_ahead(memory[0], address + _AHEAD * I[9], count * size)
@@ -255,11 +199,10 @@ def _walk(
     if space == 0:
         counters[6 if store else 5] += sticks
         error[_LAST_STICK] = previous
-    return _DONE
 
 
 @machine_code()
-def transfer_runs(store, compute, d, pool, memory, F, I, core, limits, live, counters, error):
+def transfer_runs(store, compute, d, pool, memory, F, I, core, limits, counters, error):
     """Move runs; descriptor at ``pool[d]``: element, arena offset, offset of the addresses in I,
     then places of the number of runs and of the inner start, extent, stride and limit, space
     (-1: each run's address tells).
@@ -286,9 +229,7 @@ def transfer_runs(store, compute, d, pool, memory, F, I, core, limits, live, cou
         end = first + (count - 1) * step
         if anywhere:
             space = 0 if first < limits[0] else 2 + (first - limits[0]) // limits[1]
-        status = check_span(
-            space, min(first, end), max(first, end) + size, core, limits, live, error
-        )
+        status = check_span(space, min(first, end), max(first, end) + size, core, limits, error)
         if status != _DONE:
             return status
         if compute:

@@ -15,7 +15,7 @@ from spyrelab.machine.errors import (
     UnknownFieldError,
 )
 from spyrelab.machine.facts import FACTS, Fact, FactTable
-from spyrelab.machine.memory import DeviceMemory, reserve_bytes
+from spyrelab.machine.memory import DeviceMemory, map_pages, reserve_bytes
 
 __all__ = [
     "FACTS",
@@ -31,5 +31,6 @@ __all__ = [
     "OutOfMemoryError",
     "Rates",
     "UnknownFieldError",
+    "map_pages",
     "reserve_bytes",
 ]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from spyrelab.machine.allocator import Allocation, Allocator
 from spyrelab.machine.card import SPYRE, Machine
 from spyrelab.machine.errors import AllocationError, MachineError, MemoryReserveError
+from spyrelab.machine.written import Unwritten
 
-__all__ = ["DeviceMemory", "reserve_bytes"]
+__all__ = ["DeviceMemory", "map_pages", "reserve_bytes"]
 
 MEMORY_SETTING = "SPYRELAB_MEMORY_GIB"
 GIVE_BACK_BYTES = 64 << 20
@@ -57,6 +58,9 @@ class DeviceMemory:
     The allocator hands out DDR; scratchpads are planned by programs. All methods may be called
     from any thread, but not from ``__del__`` or a garbage-collection callback.
 
+    The sanitizer reports loads of bytes that nobody wrote. Launches say themselves what they
+    store; a host that writes through the arrays below says so with :meth:`mark_written`.
+
     Parameters
     ----------
     ddr_bytes : int, optional
@@ -90,7 +94,8 @@ class DeviceMemory:
         self._lock = threading.Lock()
         self._allocator = Allocator(self.ddr_bytes, machine.stick_bytes)
         self._live: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
-        self._map: mmap.mmap | None = _map_pages(self.size)
+        self._unwritten = Unwritten()
+        self._map: mmap.mmap | None = map_pages(self.size)
         self._set_views(np.frombuffer(self._map, np.uint8))
 
     def lx_base(self, core: int) -> int:
@@ -115,8 +120,10 @@ class DeviceMemory:
             self.require_open()
             block = self._allocator.allocate(nbytes, label)
             self.version += 1
+            self._unwritten.add(block)
         if zero:
             self._zero(block.address, block.address + block.extent)
+            self.mark_written(block.address, nbytes)
         return block.address
 
     def reserve(self, address: int, nbytes: int, label: str | None = None) -> int:
@@ -133,6 +140,7 @@ class DeviceMemory:
             self.require_open()
             block = self._allocator.reserve(address, nbytes, label)
             self.version += 1
+            self._unwritten.add(block)
         return block.address
 
     def free(self, address: int) -> None:
@@ -147,6 +155,7 @@ class DeviceMemory:
             self.require_open()
             block = self._allocator.free(address)
             self.version += 1
+            self._unwritten.drop(address)
             if block.extent >= GIVE_BACK_BYTES:
                 self._drop_pages(block.address, block.address + block.extent)
 
@@ -157,6 +166,41 @@ class DeviceMemory:
             for start, end in self._allocator.holes:
                 self._drop_pages(start, end)
             self._drop_pages(self.ddr_bytes, self.size)
+
+    def mark_written(self, address: int, nbytes: int) -> None:
+        """Tell the sanitizer that the host has written a range of DDR or of a scratchpad.
+
+        What is written into a scratchpad lasts for the next launch only.
+        """
+        end = address + nbytes
+        with self._lock:
+            if address >= self.ddr_bytes:
+                self._unwritten.scratchpads.append((address, end))
+                return
+            while address < end and (block := self._allocator.owner(address)):
+                self._unwritten.write(block, address, end)
+                address = block.end
+
+    def assume_written(self) -> None:
+        """Tell the sanitizer that all of memory may have been written, by a launch unwatched."""
+        with self._lock:
+            self._unwritten.clear()
+
+    def unwritten(self, block: Allocation) -> NDArray[np.bool_] | None:
+        """True for every byte of an allocation that nobody wrote; None if there is none."""
+        with self._lock:
+            return self._unwritten.mask(block)
+
+    def set_unwritten(self, block: Allocation, mask: NDArray[np.bool_]) -> None:
+        """Enter what :meth:`unwritten` gives from now on: after a launch that was watched."""
+        with self._lock:
+            self._unwritten.keep(block, mask)
+
+    def take_scratchpad_writes(self) -> list[tuple[int, int]]:
+        """Return, and forget, the scratchpad ranges that the host wrote for the next launch."""
+        with self._lock:
+            ranges, self._unwritten.scratchpads = self._unwritten.scratchpads, []
+        return ranges
 
     def owner(self, address: int) -> Allocation | None:
         """Return the allocation that holds ``address``, or None."""
@@ -279,7 +323,11 @@ class DeviceMemory:
         return (first, last) if _LINUX else (end, end)
 
 
-def _map_pages(size: int) -> mmap.mmap:
+def map_pages(size: int, huge: bool = True) -> mmap.mmap:
+    """Return zero bytes that take address space now and memory only where they are touched.
+
+    Memory comes in ``huge`` pages where the system has them.
+    """
     try:
         pages: Any = mmap.mmap(-1, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     except (OSError, OverflowError) as error:
@@ -288,7 +336,7 @@ def _map_pages(size: int) -> mmap.mmap:
             f" memory ({error}); set {MEMORY_SETTING} to a smaller number of GiB, such as"
             f" {MEMORY_SETTING}=4, or raise the limit (ulimit -v, vm.overcommit_memory)"
         ) from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         # Tiles walk down columns of large matrices: small pages would miss the TLB at every row.
         with contextlib.suppress(OSError):
             pages.madvise(mmap.MADV_HUGEPAGE)

@@ -5,17 +5,30 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from spyrelab.emulator.lowering.arena import Arena
 from spyrelab.emulator.lowering.values import Buffer, Size, Tile
 from spyrelab.emulator.opcodes import WIDTH, Column, Op, Place
-from spyrelab.ktir import INDEX, ScalarType
+from spyrelab.ktir import INDEX, Operation, ScalarType
 
 
 class ZoneFullError(Exception):
     """The zone for scalars and constants is too small; lower again with a larger one."""
+
+
+@dataclass(frozen=True)
+class TransferNote:
+    """What the sanitizer wants to know of a transfer.
+
+    ``origins`` constructed its views; ``indices`` are the places of loaded coordinates (see
+    `spyrelab.emulator.lowering.runs.Indices`), empty if there are none.
+    """
+
+    origins: tuple[Operation | None, ...]
+    indices: tuple[int, ...] = ()
 
 
 class Emitter:
@@ -31,6 +44,7 @@ class Emitter:
         self.code: list[list[int]] = []
         self.pool: list[int] = []
         self.sources: list[int] = []
+        self.transfers: dict[int, TransferNote] = {}
         self.source = -1
         self.needed = False
         self.integers = [0] * int(Place.FIRST_FREE)
@@ -77,6 +91,17 @@ class Emitter:
 
     def patch(self, row: int, column: Column, value: int) -> None:
         self.code[row][column] = value
+
+    def transfer(
+        self,
+        op: Op,
+        entries: Sequence[int],
+        origins: Sequence[Operation | None],
+        indices: Sequence[int] = (),
+    ) -> None:
+        """Append a transfer with its descriptor, and a note on it."""
+        row = self.emit(op, a=self.describe(entries))
+        self.transfers[row] = TransferNote(tuple(origins), tuple(indices))
 
     def describe(self, entries: Sequence[int]) -> int:
         """Append a descriptor to the pool and return its offset."""

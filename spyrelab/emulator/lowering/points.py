@@ -87,8 +87,8 @@ def _runs(
     if mask is not None:
         inside = block.contains(mask, variables, access.symbols)
     inner = Inner() if axis is None else _inner(lowering, access, space, axis)
-    addresses = addresses_of(lowering, block, outer, access, variables, inside, axis)
-    return Runs(block, addresses, inner, space.shape(), access.base.space)
+    addresses, indices = addresses_of(lowering, block, outer, access, variables, inside, axis)
+    return Runs(block, addresses, inner, space.shape(), access.base, indices)
 
 
 def _sorted_runs(
@@ -116,13 +116,14 @@ def _sorted_runs(
     ]
     inside = None if mask is None else block.contains(mask, variables, access.symbols)
     space = Space(lows, extents, tuple(range(len(shape))), is_sorted=True)
-    addresses = addresses_of(lowering, block, space, access, variables, inside, None)
+    addresses, indices = addresses_of(lowering, block, space, access, variables, inside, None)
     return Runs(
         block,
         addresses,
         Inner(),
         tuple(int(e or 0) for e in access.shape),
-        access.base.space,
+        access.base,
+        indices,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from spyrelab.emulator.lowering.coordinates import Coordinates
 from spyrelab.emulator.lowering.lowering import Lowering
-from spyrelab.emulator.lowering.values import Size, Tile
+from spyrelab.emulator.lowering.values import DistributedView, Size, Tile, View
 from spyrelab.emulator.opcodes import Op
 from spyrelab.ktir import ScalarType
 
@@ -21,6 +21,24 @@ class Inner:
     limit: Size = 1
 
 
+@dataclass(frozen=True)
+class Indices:
+    """Coordinates that were loaded, each with its limit; ``guard``: where they must be right.
+
+    Nothing is moved for a wrong one; the sanitizer reports it.
+    """
+
+    guard: Tile
+    limits: tuple[tuple[Tile, Tile], ...]
+
+    def places(self) -> tuple[int, ...]:
+        """Place and step of the guard, then of every coordinate with the place of its limit."""
+        entries = [self.guard.place, int(bool(self.guard.shape))]
+        for index, limit in self.limits:
+            entries += [index.place, int(bool(index.shape)), limit.place]
+        return tuple(entries)
+
+
 @dataclass
 class Runs:
     """Start addresses (bytes, `MASKED` where there is none) and what follows each of them."""
@@ -29,7 +47,8 @@ class Runs:
     addresses: Tile
     inner: Inner
     shape: tuple[Size, ...]
-    space: int
+    base: View | DistributedView
+    indices: Indices | None = None
 
     def move(self, lowering: Lowering, kind: ScalarType, at: int, store: bool) -> None:
         from spyrelab.emulator.lowering.transfers import ELEMENTS
@@ -37,8 +56,10 @@ class Runs:
         emitter, inner = lowering.emitter, self.inner
         sizes = (self.block.count, inner.start, inner.extent, inner.stride, inner.limit)
         entries = [int(ELEMENTS[kind.name]), at, self.addresses.place]
-        entries += [emitter.place(size) for size in sizes] + [self.space]
-        emitter.emit(Op.SCATTER if store else Op.GATHER, a=emitter.describe(entries))
+        entries += [emitter.place(size) for size in sizes] + [self.base.space]
+        origins = [part.origin for part in self.base.parts]
+        indices = self.indices.places() if self.indices else ()
+        emitter.transfer(Op.SCATTER if store else Op.GATHER, entries, origins, indices)
         self.block.release()
 
 

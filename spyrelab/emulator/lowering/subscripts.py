@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from spyrelab.emulator.lowering.coordinates import Coordinates
 from spyrelab.emulator.lowering.lowering import Lowering
-from spyrelab.emulator.lowering.runs import Inner, Runs, Space
+from spyrelab.emulator.lowering.runs import Indices, Inner, Runs, Space
 from spyrelab.emulator.lowering.values import DistributedView, IndirectTile, Size, Tile, View
 from spyrelab.emulator.opcodes import MASKED, Op
 from spyrelab.ktir import INDEX
@@ -37,21 +38,22 @@ def addresses_of(
     variables: Sequence[Tile],
     inside: Tile | None,
     skip: int | None,
-) -> Tile:
-    """Byte address of every point, `MASKED` where it lies outside the view or the set."""
+) -> tuple[Tile, Indices | None]:
+    """Byte address of every point, `MASKED` where it lies outside the view or the set.
+
+    With it the indices that were loaded for one view without a mask.
+    """
     coordinates = [
         None if axis == skip else _coordinate(lowering, block, space, access, subscript, variables)
         for axis, subscript in enumerate(access.subscripts)
     ]
-    parts = access.base.parts if isinstance(access.base, DistributedView) else (access.base,)
-    outside = lowering.emitter.constant(MASKED)
-    result = outside
-    for part in reversed(parts):
-        address, valid = _partition(lowering, block, part, coordinates)
-        if inside is not None:
-            valid = block.binary("arith.andi", valid, inside)
-        result = block.select(valid, address, result)
-    return result
+    loaded = [axis for axis, s in enumerate(access.subscripts) if s.view is not None]
+    result = lowering.emitter.constant(MASKED)
+    for part in reversed(access.base.parts):
+        where = _partition(lowering, block, part, coordinates, loaded, inside)
+        result = block.select(where.valid, where.address, result)
+    single = len(access.base.parts) == 1 and access.base.parts[0].mask is None
+    return result, where.indices if single and loaded else None
 
 
 def _coordinate(
@@ -73,11 +75,10 @@ def _coordinate(
     coordinates = [
         small.evaluate(result, small_variables, access.captures) for result in subscript.map.results
     ]
-    parts = base.parts if isinstance(base, DistributedView) else (base,)
     addresses = lowering.emitter.constant(MASKED)
-    for part in reversed(parts):
-        address, valid = _partition(lowering, small, part, coordinates)
-        addresses = small.select(valid, address, addresses)
+    for part in reversed(base.parts):
+        where = _partition(lowering, small, part, coordinates)
+        addresses = small.select(where.valid, where.address, addresses)
     out = _load_indices(lowering, small, base, addresses)
     if own == space:
         result = out
@@ -101,7 +102,7 @@ def _load_indices(
         addresses,
         Inner(),
         (block.count,),
-        base.space,
+        base,
     )
     outer_needed, emitter.needed = emitter.needed, True
     runs.move(lowering, base.element, out.place, store=False)
@@ -173,26 +174,46 @@ def _spread(
     return out
 
 
+@dataclass(frozen=True)
+class _Partition:
+    """Byte addresses in one view, 1 where the point lies in its set, and loaded coordinates."""
+
+    address: Tile
+    valid: Tile
+    indices: Indices
+
+
 def _partition(
-    lowering: Lowering, block: Coordinates, part: View, coordinates: Sequence[Tile | None]
-) -> tuple[Tile, Tile]:
-    """Byte address in one view, and 1 where the coordinates lie in its set."""
+    lowering: Lowering,
+    block: Coordinates,
+    part: View,
+    coordinates: Sequence[Tile | None],
+    loaded: Sequence[int] = (),
+    inside: Tile | None = None,
+) -> _Partition:
     emitter = lowering.emitter
     address: Tile = part.address
-    valid: Tile = emitter.one
+    inner: dict[int, Tile] = {}
     for axis, coordinate in enumerate(coordinates):
         if coordinate is None:
             continue
         low = emitter.tile_of(part.low[axis])
         local = coordinate if part.low[axis] == 0 else block.binary("arith.subi", coordinate, low)
-        valid = _and(block, valid, block.within(local, part.limit[axis]))
+        inner[axis] = local
         step = emitter.tile_of(emitter.multiply(part.strides[axis], part.element.itemsize))
         offset = local if step.constant == 1 else block.binary("arith.muli", local, step)
         address = block.binary("arith.addi", address, offset)
+    guard = inside or emitter.one
+    for axis in sorted(inner.keys() - set(loaded)):
+        guard = _and(block, guard, block.within(inner[axis], part.limit[axis]))
+    valid = guard
+    for axis in loaded:
+        valid = _and(block, valid, block.within(inner[axis], part.limit[axis]))
     if part.mask is not None:
         whole = [c for c in coordinates if c is not None]
         valid = _and(block, valid, block.contains(part.mask, whole, part.symbols))
-    return address, valid
+    limits = tuple((inner[axis], emitter.tile_of(part.limit[axis])) for axis in loaded)
+    return _Partition(address, valid, Indices(guard, limits))
 
 
 def _and(block: Coordinates, a: Tile, b: Tile) -> Tile:

@@ -18,7 +18,6 @@ from spyrelab.emulator.lowering.runs import Runs
 from spyrelab.emulator.lowering.sets import box_of
 from spyrelab.emulator.lowering.values import (
     BoxTile,
-    DistributedView,
     IndirectTile,
     Size,
     Tile,
@@ -144,7 +143,7 @@ class Boxes:
             for axis in self.order:
                 sizes = (starts[axis], self.extents[axis], part.strides[axis], part.limit[axis])
                 entries += [emitter.place(size) for size in sizes]
-            emitter.emit(Op.STORE_BOX if store else Op.LOAD_BOX, a=emitter.describe(entries))
+            emitter.transfer(Op.STORE_BOX if store else Op.LOAD_BOX, entries, [part.origin])
 
 
 def _plan(lowering: Lowering, operation: Operation, access: BoxTile | IndirectTile) -> Boxes | Runs:
@@ -153,7 +152,7 @@ def _plan(lowering: Lowering, operation: Operation, access: BoxTile | IndirectTi
     lows, extents, mask = box_of(lowering, operation, access.points, access.symbols)
     order = tuple(range(len(extents))) if access.order is None else access.order.permutation
     check_tile(lowering, extents, order, access.shape)
-    parts = access.base.parts if isinstance(access.base, DistributedView) else (access.base,)
+    parts = access.base.parts
     if mask is None and order is not None and all(part.mask is None for part in parts):
         parts = _in_order(parts, extents, order)
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spyrelab.emulator.errors import LoweringError
 from spyrelab.ktir import AffineMap, AffineSet, ScalarType
-from spyrelab.ktir.ir import Subscript
+from spyrelab.ktir.ir import Operation, Subscript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +90,7 @@ class View:
     ``address`` is the byte address (I scalar) of the smallest corner ``low`` of the coordinate
     set; ``limit`` are the extents of the set's box.  ``mask`` and ``symbols`` are given where
     the set is no box.  ``space``: 0 main memory, 1 own scratchpad, ``2 + c`` that of core c.
+    ``origin`` constructed it.
     """
 
     element: ScalarType
@@ -100,6 +101,11 @@ class View:
     space: int
     mask: AffineSet | None = None
     symbols: tuple[Tile, ...] = ()
+    origin: Operation | None = None
+
+    @property
+    def parts(self) -> tuple[View, ...]:
+        return (self,)
 
     @property
     def reach(self) -> int:

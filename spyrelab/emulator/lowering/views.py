@@ -47,7 +47,7 @@ def memory_view(lowering: Lowering, operation: Operation) -> None:
     low, limit, mask = corner(lowering, operation, coordinates, sizes, bound)
     scaled = lowering.emitter.multiply(address, element.itemsize)
     where = _absolute(lowering, scaled, space)
-    view = View(element, where, strides, low, limit, space, mask, bound)
+    view = View(element, where, strides, low, limit, space, mask, bound, operation)
     _reserve_scratchpad(lowering, scaled, view)
     lowering.define(operation.result, view)
 
