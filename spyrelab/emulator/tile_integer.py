@@ -156,7 +156,9 @@ def _choose(c: Any, x: Any, y: Any, out: Any) -> None:
             out[i] = chosen if c[i] != 0 else out[i]
     else:
         for i in range(out.size):
-            out[i] = x[i] if c[i] != 0 else out[i]
+            # Both are loaded whatever the condition, so that the loop becomes vector code.
+            one, other = x[i], out[i]
+            out[i] = one if c[i] != 0 else other
 
 
 @tile_function(INTS, INTS, INTS, INTS)

@@ -107,6 +107,7 @@ class Launch:
         sizes = (cores, cores * columns, cores * 8, 2 * exchanges * cores, 2 * exchanges * cores)
         ends = list(accumulate(sizes))
         state = np.zeros(ends[-1], np.int64)
+        self._state = state
         self.pcs = state[:cores]
         self.pcs.fill(-1)
         self.counters = Counters(state[ends[0] : ends[1]].reshape(cores, columns))
@@ -134,6 +135,7 @@ class Launch:
         self._exchange_at = start + 8 * ends[2]
         frame[Field.PCS_AT], frame[Field.COUNTERS_AT] = start, start + 8 * ends[0]
         frame[Field.ERRORS_AT] = start + 8 * ends[1]
+        self._see(self._exchange_at)
 
     def run(self) -> None:
         """Phase after phase until every core has ended."""
@@ -146,6 +148,18 @@ class Launch:
             if moved == 0:
                 raise deadlock(self.program, [self._row(int(pc)) for pc in self.pcs])
             wide = self.threads > 1 and perf_counter_ns() - before > _POOL_WORTH_NS
+
+    def rewind(self) -> None:
+        """Back to before the first step: for a program without exchanges."""
+        self._state.fill(0)
+        self.pcs.fill(-1)
+
+    def run_once(self) -> None:
+        """All cores, one after the other on the calling thread, of a program without exchanges."""
+        moved = run_cores(0, 1, self.frame)
+        if moved != 2 * self.program.cores:
+            self._checked([moved])
+            raise deadlock(self.program, [self._row(int(pc)) for pc in self.pcs])
 
     def _narrow_phase(self) -> int:
         """The calling thread alone; goes over to the pool if one core takes long."""
