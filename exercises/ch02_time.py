@@ -2,7 +2,8 @@
 
 Fill in the functions; ``spyrelab grade ch02`` or, in a notebook, ``spyrelab.check("ch02.1")`` tells
 how far you are.  Time is what `spyrelab.timing` predicts; the grader asks it, your answers do not.
-The rates that you need, and the programs that some tasks start from, are in ``given_ch02.py``.
+The rates that you need, and the programs that some tasks start from, are in ``given_ch02.py``:
+``from given_ch02 import LAUNCH, READ_RATE, WRITE_RATE`` works here, wherever you grade from.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def bound_of(timeline: list[tuple[str, float, float]]) -> tuple[str, float]:
     at least one of its entries runs, and the one that is busy longest is the bound.  Entries come
     in any order, and those of one unit may overlap: several loads can be on their way at once.
 
-    About 10 lines.
+    About 8 lines.
     """
     raise NotImplementedError("ch02.1")
 
@@ -44,7 +45,7 @@ def predict_speedup(rows: int, cols: int, passes: int) -> float:
     (seconds that any kernel takes) are there too; cols is a multiple of 64.  The answer may be
     off by 3 %.
 
-    About 4 lines.
+    About 3 lines.
     """
     raise NotImplementedError("ch02.3")
 
@@ -53,8 +54,9 @@ def choose_split(m: int, n: int, k: int) -> tuple[int, int]:
     """Choose how 32 cores share a product ``[m, k] @ [k, n]``: parts of m, and parts of n.
 
     Their product is 32; m can be anything, n is at least 2,048 and k at least 1,024.  A core holds
-    128 rows of sums at a time, and reads its share of the right operand once for each 128 rows.
-    The predicted time may be 10 % above that of the best split.
+    128 rows of sums at a time, or 256 if it has at most 128 columns, and reads its share of the
+    right operand once for each such block of rows.  The predicted time may be 10 % above that of
+    the best split.
 
     About 3 lines for a rule, 10 for a model of your own.
     """
@@ -66,7 +68,9 @@ def overlapped(rows: int, cols: int) -> Module:
 
     The same values from the same arguments, but loads, arithmetic and stores of different tiles
     at the same time: the next tile is loaded ahead when the back end's share of the scratchpad, a
-    fifth of 2 MiB, holds it.  Budget: 12 % above the time that memory alone needs.
+    fifth of 2 MiB, holds it.  No two cores may store the same row, so the height of a tile has to
+    divide a core's share of the rows: a last tile that sticks out reaches into the next core's.
+    Budget: 18 % above the time that memory alone needs.
 
     About 11 lines.
     """

@@ -215,8 +215,8 @@ def test_split_of_some_hundred_rows(impl: Any, rng: Any) -> None:
 
 @choose_split(
     hints=[
-        "With many rows a core reads its columns again for every 128 rows: what does that say "
-        "about the parts of m?",
+        "With many rows a core reads its columns again for every 128 rows (256 of up to 128 "
+        "columns): what does that say about the parts of m?",
         "Give a core about 128 rows: m / 128 parts, to the next power of two, at most 16.",
     ]
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spyrelab.commands.output import print_json, print_line, print_table
+from spyrelab.commands.output import print_json, print_line, print_table, require_place
 from spyrelab.errors import UsageError
 
 if TYPE_CHECKING:
-    from spyrelab.bench.case import Chapter
+    from spyrelab.bench.case import Case, Chapter
+    from spyrelab.bench.session import Session
 
 __all__ = ["register", "run"]
 
@@ -74,7 +75,11 @@ def register(subparsers: Any) -> None:
     )
     output.add_argument("--json", action="store_true", help="the same as --format json")
     output.add_argument("--plot", metavar="FILE", help="draw host times (png, pdf, svg)")
-    output.add_argument("--trace", metavar="FILE", help="write a timeline (needs chapter 2)")
+    output.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write the predicted timelines of all cases (JSON for ui.perfetto.dev)",
+    )
     parser.add_argument(
         "--fail-above",
         metavar="PERCENT",
@@ -121,7 +126,7 @@ def _list(chapters: list[Chapter], as_json: bool) -> int:
             (
                 f"  {case.name}",
                 case.reduced.shape if case.reduced else "",
-                "always" if case.slow else "with --quick" if case.reduced else "",
+                _when(case),
             )
             for case in chapter.cases
         ]
@@ -129,14 +134,18 @@ def _list(chapters: list[Chapter], as_json: bool) -> int:
     return 0
 
 
+def _when(case: Case) -> str:
+    if case.detail:
+        return "left out by --quick"
+    return "always" if case.slow else "with --quick" if case.reduced else ""
+
+
 def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
-    from spyrelab.bench.harness import plan
+    from spyrelab.bench.harness import count_left_out, plan
     from spyrelab.bench.registry import require_cases, select_implementations
     from spyrelab.bench.session import Session, host_threads
-    from spyrelab.commands.bench_output import pair_outputs, require_place, write_outputs
+    from spyrelab.commands.bench_output import pair_outputs
 
-    if args.trace:
-        raise UsageError("--trace needs the timing model of chapter 2, which is not here yet")
     outputs = pair_outputs([*args.outputs, *(["json"] if args.json else [])])
     if args.plot:
         from spyrelab.bench.plot import require_picture
@@ -144,21 +153,45 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
         require_place(args.plot)
         require_picture(args.plot)
     names = select_implementations(chapters, args.impl.split(",") if args.impl else [])
+    if args.trace:
+        _require_programs(args.trace, names)
     baseline = args.baseline or names[0]
     if baseline not in names:
         raise UsageError(f"the baseline {baseline!r} is not run; that is {', '.join(names)}")
     require_cases(chapters, args.case)
     jobs = plan(chapters, names, args.case, args.quick)
-    session = Session(jobs, host_threads(args.threads), baseline, args.repeats, args.keep_going)
+    left_out = count_left_out(chapters, names, args.case, args.quick)
+    threads = host_threads(args.threads)
+    session = Session(jobs, threads, baseline, args.repeats, args.keep_going, left_out)
     try:
         session.run()
     except BaseException:  # Ctrl-C, above all
         if session.results.rows:
             session.results.environment["interrupted"] = True
-            write_outputs(session.results, outputs, args.plot)
+            _write(session, outputs, args)
         raise
-    write_outputs(session.results, outputs, args.plot)
+    _write(session, outputs, args)
     return 0 if session.results.correct else 1
+
+
+def _require_programs(trace: str, names: list[str]) -> None:
+    from spyrelab.bench.predictions import WITHOUT_PROGRAM
+
+    require_place(trace)
+    if WITHOUT_PROGRAM.issuperset(names):
+        raise UsageError(f"--trace: {', '.join(names)} runs no program of the card to be drawn")
+
+
+def _write(session: Session, outputs: list[Any], args: argparse.Namespace) -> None:
+    from spyrelab.commands.bench_output import write_outputs
+
+    try:
+        if args.trace:
+            from spyrelab.bench.trace import write_results
+
+            write_results(session.results, session.jobs, args.trace)
+    finally:  # a trace that cannot be written costs no result
+        write_outputs(session.results, outputs, args.plot)
 
 
 def _compare(args: argparse.Namespace) -> int:

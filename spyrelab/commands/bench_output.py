@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from spyrelab.bench.formats import SUFFIXES, to_csv, to_json, to_markdown
 from spyrelab.bench.table import make_table
-from spyrelab.commands.output import print_json, print_line, print_table
+from spyrelab.commands.output import print_json, print_line, print_table, require_place
 from spyrelab.errors import UsageError
 
 if TYPE_CHECKING:
     from spyrelab.bench.compare import Change, Comparison
     from spyrelab.bench.results import Results
 
-__all__ = ["pair_outputs", "print_comparison", "require_place", "write_outputs"]
+__all__ = ["pair_outputs", "print_comparison", "write_outputs"]
 
 Output = tuple[str, str | None]
 """A format and its file, None for standard output."""
@@ -45,20 +45,6 @@ def pair_outputs(given: Sequence[str | tuple[str]]) -> list[Output]:
         if file is not None:
             require_place(file)
     return pairs
-
-
-def require_place(file: str) -> None:
-    """Say before a long run, not after it, that a file cannot be written.
-
-    Raises
-    ------
-    UsageError
-        Its folder is missing, or it is a folder.
-    """
-    if not Path(file).resolve().parent.is_dir():
-        raise UsageError(f"{file}: there is no such folder")
-    if Path(file).is_dir():
-        raise UsageError(f"{file} is a folder")
 
 
 def _join_late_formats(pairs: list[Output]) -> list[Output]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spyrelab.commands.output import print_json, print_line, print_table
+from spyrelab.commands.output import print_json, print_line, print_table, require_place
 from spyrelab.commands.programs import add_program_arguments, load_program
 
 __all__ = ["register", "run"]
@@ -30,6 +30,11 @@ def run(args: argparse.Namespace) -> int:
     from spyrelab.timing import estimate, roofline
     from spyrelab.timing.result import UNITS
 
+    if args.plot:
+        from spyrelab.bench.plot import require_picture
+
+        require_place(args.plot)
+        require_picture(args.plot)
     module, launch = load_program(args)
     made = estimate(
         module,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_json", "print_line", "print_table"]
+from spyrelab.errors import UsageError
+
+__all__ = ["print_json", "print_line", "print_table", "require_place"]
 
 
 def print_json(document: Any) -> None:
@@ -70,3 +73,17 @@ def _format_plain(columns: Sequence[str], cells: list[list[str]], right: Sequenc
         ]
         text += "  ".join(padded).rstrip() + "\n"
     return text
+
+
+def require_place(file: str) -> None:
+    """Say before a long run, not after it, that a file cannot be written.
+
+    Raises
+    ------
+    UsageError
+        Its folder is missing, or it is a folder.
+    """
+    if not Path(file).resolve().parent.is_dir():
+        raise UsageError(f"{file}: there is no such folder")
+    if Path(file).is_dir():
+        raise UsageError(f"{file} is a folder")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,11 @@ __all__ = ["add_program_arguments", "load_program"]
 
 def add_program_arguments(parser: Any) -> None:
     """Arguments that `load_program` reads."""
-    parser.add_argument("program", metavar="FILE|KERNEL", help="KTIR file, or a kernel's name")
+    parser.add_argument(
+        "program",
+        metavar="FILE|KERNEL|CASE",
+        help="KTIR file, a kernel's name, or a case of 'spyrelab bench --list'",
+    )
     parser.add_argument(
         "sizes",
         nargs="*",
@@ -35,7 +39,7 @@ def load_program(args: Any) -> tuple[Module, dict[str, Any]]:
     Raises
     ------
     UsageError
-        Neither a file nor a kernel, or parameters that it does not take.
+        Neither a file nor a kernel nor a case, or parameters that it does not take.
     """
     from spyrelab import kernels
     from spyrelab.ktir import parse
@@ -46,9 +50,7 @@ def load_program(args: Any) -> tuple[Module, dict[str, Any]]:
         return module, {name: _argument(value) for name, value in given.items()}
     kernel = kernels.CATALOGUE.get(args.program)
     if kernel is None:
-        close = get_close_matches(args.program, kernels.CATALOGUE, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"kernels: {_names(kernels.CATALOGUE)}"
-        raise UsageError(f"no file and no kernel is called {args.program!r}; {hint}")
+        return _load_case(args, given)
     known = inspect.signature(kernel.builder).parameters
     for name in given:
         if name not in known:
@@ -59,6 +61,34 @@ def load_program(args: Any) -> tuple[Module, dict[str, Any]]:
     parameters = {name: _parameter(value) for name, value in given.items()}
     module = kernel.build(**parameters)
     return module, _index_arrays(kernel, parameters)
+
+
+def _load_case(args: Any, given: dict[str, str]) -> tuple[Module, dict[str, Any]]:
+    """The program of a bench case."""
+    from spyrelab.bench.predictions import traced
+    from spyrelab.bench.registry import all_cases
+    from spyrelab.kernels import CATALOGUE
+
+    cases = all_cases()
+    case = cases.get(args.program)
+    if case is None:
+        raise UsageError(
+            f"no file, kernel or bench case is called {args.program!r};"
+            f" {_near(args.program, CATALOGUE, cases)}"
+        )
+    if given or args.function or args.cores:
+        raise UsageError(f"the bench case {case.name} is fixed: it takes no sizes or function")
+    workload = traced(case)
+    return workload.module, workload.indices
+
+
+def _near(name: str, catalogue: Iterable[str], cases: Iterable[str]) -> str:
+    close = get_close_matches(name, [*catalogue, *cases], n=3)
+    longer = [case for case in cases if name and name in case and case not in close]
+    found = [repr(known) for known in [*close, *longer][:3]]
+    if found:
+        return f"did you mean {' or '.join(found)}?"
+    return f"kernels: {_names(catalogue)}; 'spyrelab bench --list' shows the cases"
 
 
 def _names(names: Sequence[str] | Any) -> str:

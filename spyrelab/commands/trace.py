@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spyrelab.commands.output import print_json, print_line
+from spyrelab.commands.output import print_json, print_line, require_place
 from spyrelab.commands.programs import add_program_arguments, load_program
 
 __all__ = ["register", "run"]
@@ -16,7 +16,8 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "trace",
         help="write the predicted timeline of a program for ui.perfetto.dev",
-        description="Write the predicted timeline of a KTIR file or kernel as Trace Event JSON:"
+        description="Write the predicted timeline of a KTIR file, a kernel, or a case of"
+        " 'spyrelab bench --list' as Trace Event JSON:"
         " a process per core, a thread per engine, memory bandwidth and scratchpad as counters.",
     )
     add_program_arguments(parser)
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Estimate and write."""
     from spyrelab.timing import estimate
 
+    require_place(args.output)
     module, launch = load_program(args)
     made = estimate(
         module,

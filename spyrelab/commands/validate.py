@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spyrelab.commands.output import print_line, print_table
+from spyrelab.commands.output import print_line, print_table, require_place
 from spyrelab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def register(subparsers: Any) -> None:
         description="Predict every row of a file of card measurements. Prints the median absolute"
         " log ratio per kind of clock (0.10 is about 10 %), and per shape the rank correlation"
         " over its splits and the regret: the measured time of the split predicted best over"
-        " the best measured time. Rows that are not predicted are listed with the reason.",
+        " the best measured time. Rows that are not predicted are listed with the reason;"
+        " if no row is, the exit code is 1.",
     )
     parser.add_argument("file", help="measurements (CSV)")
     parser.add_argument("--json", metavar="OUT", help="write every row and the summary ('-': here)")
@@ -45,19 +47,29 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict, print, and write what was asked for."""
-    from spyrelab.commands.validate_rows import predict
+    from spyrelab.bench.plot import require_picture
     from spyrelab.timing.measurements import read_measurements
-    from spyrelab.timing.validation import summarize
+    from spyrelab.timing.plausible import require_microseconds
+    from spyrelab.timing.validation import predict, summarize
 
     if args.model == "roofline" and args.leave_one_shape_out:
         raise UsageError("the roofline has no fitted constants to leave a shape out of")
+    if args.json and args.json != "-":
+        require_place(args.json)
+    if args.plot:
+        require_place(args.plot)
+        require_picture(args.plot)
     rows = read_measurements(args.file)
+    require_microseconds(rows)
     predictions = predict(rows, args.model, args.leave_one_shape_out)
     report = summarize(predictions)
     if args.json != "-":
         _print(report, predictions, args)
     if args.json:
         _write(args.json, _document(report, predictions, args))
+    if not report.errors:
+        print(f"spyrelab: {args.file}: no row can be predicted", file=sys.stderr)
+        return 1
     if args.plot:
         from spyrelab.viz.validation import save_scatter
 
@@ -67,7 +79,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(report: Report, predictions: Sequence[Prediction], args: argparse.Namespace) -> None:
     how = ", each shape by constants fitted without it" if args.leave_one_shape_out else ""
-    print_line(f"{args.file}: {len(predictions)} rows, model {args.model}{how}", "bold")
+    print_line(f"{args.file}: {_rows(len(predictions))}, model {args.model}{how}", "bold")
+    if report.errors:
+        _print_errors(report, predictions, args)
+    print_line(f"\nnot predicted: {_rows(len(report.missing))}")
+    for prediction in report.missing:
+        print_line(f"  {prediction.row.id}: {prediction.reason}")
+
+
+def _print_errors(
+    report: Report, predictions: Sequence[Prediction], args: argparse.Namespace
+) -> None:
     if args.rows:
         print_table(
             ("id", "kind", "measured us", "predicted us", "ln ratio"),
@@ -102,9 +124,6 @@ def _print(report: Report, predictions: Sequence[Prediction], args: argparse.Nam
             f" {_two(report.median_spearman())}, regret median {_middle(regrets):.3f},"
             f" worst {regrets[-1]:.3f}"
         )
-    print_line(f"\nnot predicted: {len(report.missing)} rows")
-    for prediction in report.missing:
-        print_line(f"  {prediction.row.id}: {prediction.reason}")
 
 
 def _cells(prediction: Prediction) -> tuple[str, ...]:
@@ -116,6 +135,10 @@ def _cells(prediction: Prediction) -> tuple[str, ...]:
         f"{prediction.predicted_us:,.1f}",
         f"{prediction.log_ratio:+.3f}",
     )
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
 
 
 def _two(value: float) -> str:
@@ -143,6 +166,8 @@ def _document(
             kind: {"rows": n, "median_abs_log_ratio": error}
             for kind, (n, error) in report.errors.items()
         },
+        "predicted": len(predictions) - len(report.missing),
+        "not_predicted": len(report.missing),
         "median_spearman": plain(report.median_spearman()),
         "groups": [
             {

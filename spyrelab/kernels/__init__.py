@@ -3,6 +3,13 @@
 >>> module = matmul(1, 64, 8192, 2048, split=(1, 1, 32, 1))
 >>> kernel = CATALOGUE["softmax"]
 >>> arguments = kernel.arguments(rows=4096, cols=1024)
+
+Tensors are row-major unless ``layouts=`` says how an argument lies on the device: in sticks along
+its last dimension. What is computed is the same, and so are the bytes asked for.
+
+>>> sticks = {"x": SpyreTensorLayout.default((4096, 1024), "f16")}
+>>> module = kernel.build(rows=4096, cols=1024, layouts=sticks)
+>>> arguments = kernel.arguments(rows=4096, cols=1024, layouts=sticks)
 """
 
 from collections.abc import Mapping
@@ -10,6 +17,7 @@ from collections.abc import Mapping
 from spyrelab.kernels.arrays import KernelError, from_memory, to_memory
 from spyrelab.kernels.gather import GATHER, gather
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts
 from spyrelab.kernels.matmul import MATMUL, matmul
 from spyrelab.kernels.norms import LAYER_NORM, RMS_NORM, layer_norm, rms_norm
 from spyrelab.kernels.paged_attention import PAGED_ATTENTION, paged_attention
@@ -24,6 +32,7 @@ __all__ = [
     "CATALOGUE",
     "Kernel",
     "KernelError",
+    "Layouts",
     "from_memory",
     "gather",
     "layer_norm",

@@ -20,6 +20,13 @@ LX_BYTES = SPYRE.lx_front_end_bytes
 """Scratchpad bytes that the live tiles of a kernel may take."""
 
 
+BURST_ROWS = SPYRE.l3_burst_bytes // SPYRE.stick_bytes
+"""Rows of one stick each that make a burst, where they follow each other in memory."""
+
+_ROW_BYTES = 32
+"""Scratchpad bytes per element that kernels along rows need at most."""
+
+
 def positive(**sizes: int) -> None:
     """Reject sizes below one, by name."""
     for name, size in sizes.items():
@@ -106,6 +113,14 @@ def steps(
         yield i
 
 
-def rows_per_tile(columns: int) -> int:
-    """Rows whose elements make about one tile."""
-    return max(1, TILE_ELEMENTS // columns)
+def rows_per_tile(columns: int, rows_adjoin: bool = False) -> int:
+    """Rows whose elements make about one tile.
+
+    Where a stick of one row is followed by that of the next (``rows_adjoin``), enough rows for
+    a whole burst, if they fit.
+    """
+    rows = max(1, TILE_ELEMENTS // columns)
+    if not rows_adjoin:
+        return rows
+    fit = LX_BYTES // (_ROW_BYTES * columns)
+    return max(rows, min(BURST_ROWS, fit - 1))

@@ -15,12 +15,20 @@ from spyrelab.kernels.division import (
     rows_per_tile,
 )
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts, known_layouts
+from spyrelab.kernels.operands import Operand
 from spyrelab.ktir.builder import Builder, Scalar, View
 from spyrelab.ktir.ir import Module
 
 
 def gather(
-    count: int, table_rows: int, cols: int, dtype: str = "f16", index: str = "i32", cores: int = 32
+    count: int,
+    table_rows: int,
+    cols: int,
+    dtype: str = "f16",
+    index: str = "i32",
+    cores: int = 32,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out[i, :] = table[ids[i], :]`` for ``count`` ids of type ``index`` (i32 or i64).
 
@@ -34,11 +42,12 @@ def gather(
     positive(count=count, table_rows=table_rows, cols=cols, cores=cores)
     element = element_type(dtype)
     split = Split.of(count, cores, rows_per_tile(cols))
+    chosen = known_layouts(layouts, ("table", "out"))
     b = Builder("gather", grid=(cores,))
     table_at, ids_at, out_at = b.pointers("table", "ids", "out")
-    table = b.view(table_at, sizes=(table_rows, cols), dtype=element)
+    table = Operand.of(b, table_at, (table_rows, cols), element, chosen)
     ids = b.view(ids_at, sizes=(count,), dtype=index_type(index))
-    out = b.view(out_at, sizes=(count, cols), dtype=element)
+    out = Operand.of(b, out_at, (count, cols), element, chosen)
     with split.loop(b, b.compute_tile_id(), "row") as row:
         if count % split.tile == 0:
             _pick(b, table, ids, out, row, split.tile)
@@ -51,13 +60,13 @@ def gather(
     return b.build()
 
 
-def _pick(b: Builder, table: View, ids: View, out: View, row: Scalar, height: int) -> None:
+def _pick(b: Builder, table: Operand, ids: View, out: Operand, row: Scalar, height: int) -> None:
     def copy(column: Any, width: int) -> tuple[()]:
-        rows = b.gather(table, (height, width), lambda i, c: (ids[row + i], column + c))
-        b.store(rows, out[row, column])
+        rows = table.gather((height, width), lambda i: ids[row + i], column)
+        out.store(rows, (row, column))
         return ()
 
-    fold_columns(b, table.memref.shape[1] or 0, TILE_ELEMENTS, {}, copy)
+    fold_columns(b, table.size[1], TILE_ELEMENTS, {}, copy)
 
 
 def spec(table: Array, ids: Array, **_: Any) -> Array:

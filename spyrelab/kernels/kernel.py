@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spyrelab.kernels.arrays import Array, from_memory
+from spyrelab.kernels.layouts import Layouts, packed, unpacked
 from spyrelab.ktir.ir import Module
 
 
@@ -31,20 +32,42 @@ class Kernel:
         known = inspect.signature(self.builder).parameters
         return self.builder(**{k: v for k, v in parameters.items() if k in known})
 
-    def arguments(self, seed: int = 0, **parameters: Any) -> dict[str, Array]:
-        """Arrays for every argument of the kernel; the same seed gives the same arrays."""
-        return self.generator(seed=seed, **parameters)
+    def arguments(
+        self, seed: int = 0, layouts: Layouts | None = None, **parameters: Any
+    ) -> dict[str, Array]:
+        """Arrays for every argument of the kernel; the same seed gives the same arrays.
 
-    def expected(self, arguments: Mapping[str, Array], **parameters: Any) -> Array:
+        Those that ``layouts`` names hold device elements, packed.
+        """
+        return packed(self.generator(seed=seed, **parameters), layouts)
+
+    def expected(
+        self, arguments: Mapping[str, Array], layouts: Layouts | None = None, **parameters: Any
+    ) -> Array:
         """``out`` in float32, from the kernel's arguments."""
         dtype = parameters.get("dtype", "f16")
-        inputs = {n: _values(a, dtype) for n, a in arguments.items() if n != "out"}
+        plain = self._unpacked(arguments, layouts, parameters)
+        inputs = {n: _values(a, dtype) for n, a in plain.items() if n != "out"}
         options = {k: v for k, v in parameters.items() if k not in inputs}
         return np.asarray(self.specification(**{**options, **inputs}), np.float32)
 
-    def result(self, outputs: Mapping[str, Array], **parameters: Any) -> Array:
+    def result(
+        self, outputs: Mapping[str, Array], layouts: Layouts | None = None, **parameters: Any
+    ) -> Array:
         """``out`` as float32, from the outputs of a run."""
-        return from_memory(outputs["out"], parameters.get("dtype", "f16"))
+        out = self._unpacked({"out": outputs["out"]}, layouts, parameters)["out"]
+        return from_memory(out, parameters.get("dtype", "f16"))
+
+    def _unpacked(
+        self,
+        arrays: Mapping[str, Array],
+        layouts: Layouts | None,
+        parameters: Mapping[str, Any],
+    ) -> Mapping[str, Array]:
+        if not layouts:
+            return arrays
+        shapes = {name: array.shape for name, array in self.generator(**parameters).items()}
+        return {n: unpacked(a, layouts.get(n), shapes[n]) for n, a in arrays.items()}
 
 
 def _values(array: Array, dtype: str) -> Array:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from spyrelab.kernels.arrays import Array, KernelError, element_type, random_array, zeros
-from spyrelab.kernels.division import ceil_div, positive, steps
+from spyrelab.kernels.division import ceil_div, positive, steps, stick_elements
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts
 from spyrelab.kernels.matmul_tiles import MatmulTiles, choose_tiles
-from spyrelab.ktir.builder import Builder, Scalar, Tensor, TileGroups, View
+from spyrelab.kernels.operands import Operand, operands
+from spyrelab.ktir.builder import Builder, Scalar, Tensor, TileGroups
 from spyrelab.ktir.ir import Module
 
 PARTNERS = ("adjacent", "16 apart")
@@ -27,6 +29,7 @@ def matmul(
     split: tuple[int, int, int, int] = (1, 4, 8, 1),
     k_partners: str = "adjacent",
     lx_backend_fraction: float = 0.2,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out = a @ b`` for each of ``b`` batch entries, summed in f32 and rounded once.
 
@@ -43,6 +46,9 @@ def matmul(
     lx_backend_fraction
         Share of the scratchpad that the back-end compiler keeps; it does not change the
         program, is stored as ``spyrelab.lx_backend_fraction`` and read by the timing model.
+    layouts
+        Of a, b and out, where they are not row-major: a in sticks along k, b and out along n.
+        The shares of cores are then whole sticks of k and n.
 
     Each core multiplies its block in tiles that fit the scratchpad: whole depth where it
     fits, else a carried f32 sum.  With a split of k, partners fold their f32 sums and the
@@ -53,7 +59,8 @@ def matmul(
     Bytes moved: ``itemsize * b * (split_n * m * k + split_m * k * n + m * n)`` plus reloads
     where a core's block is larger than its scratchpad; ring: ``4 * b * m * n * (split_k - 1)``.
     """
-    problem = _Problem.of((b, m, n, k), split, k_partners, dtype, lx_backend_fraction)
+    extents = (b, m, n, k)
+    problem = _Problem.of(extents, split, k_partners, dtype, lx_backend_fraction, layouts or {})
     return problem.build(lx_backend_fraction)
 
 
@@ -64,6 +71,7 @@ class _Problem:
     adjacent: bool
     dtype: str
     tiles: MatmulTiles
+    layouts: Layouts
 
     @staticmethod
     def of(
@@ -72,6 +80,7 @@ class _Problem:
         k_partners: str,
         dtype: str,
         fraction: float,
+        layouts: Layouts,
     ) -> _Problem:
         positive(**dict(zip("bmnk", extents, strict=True)))
         if len(split) != 4:
@@ -83,8 +92,15 @@ class _Problem:
             raise KernelError(f"lx_backend_fraction = {fraction!r} is not in [0, 1)")
         element = element_type(dtype)
         share = [ceil_div(extent, part) for extent, part in zip(extents, split, strict=True)]
-        tiles = choose_tiles(*share, element.itemsize, split[3] > 1)
-        return _Problem(extents, split, k_partners == "adjacent", dtype, tiles)
+        # A core's share and its tiles hold whole sticks where an operand is in sticks.
+        lanes = stick_elements(element)
+        wide = lanes if "b" in layouts or "out" in layouts else 1
+        deep = lanes if "a" in layouts else 1
+        # Incomplete sticks are put in order in the scratchpad, which takes a second tile.
+        copies = 2 if (wide > 1 and extents[2] % wide) or (deep > 1 and extents[3] % deep) else 1
+        tiles = choose_tiles(*share, copies * element.itemsize, split[3] > 1, wide, deep)
+        adjacent = k_partners == "adjacent"
+        return _Problem(extents, split, adjacent, dtype, tiles, layouts)
 
     @property
     def starts(self) -> tuple[int, int, int, int]:
@@ -103,17 +119,21 @@ class _Problem:
             grid=(math.prod(self.split),),
             attributes={"spyrelab.lx_backend_fraction": float(fraction)},
         )
-        pointers = b.pointers("a", "b", "out")
         batch, rows, cols, depth = self.extents
-        element = element_type(self.dtype)
-        shapes = ((rows, depth), (depth, cols), (rows, cols))
         lead = () if batch == 1 else (batch,)
-        views = [
-            b.view(pointer, sizes=(*lead, *shape), dtype=element)
-            for pointer, shape in zip(pointers, shapes, strict=True)
-        ]
-        _Emission(b, self, *views).emit()
+        sizes = {"a": (*lead, rows, depth), "b": (*lead, depth, cols), "out": (*lead, rows, cols)}
+        found = operands(b, sizes, element_type(self.dtype), self.layouts, self._reach(lead))
+        _Emission(b, self, *found).emit()
         return b.build()
+
+    def _reach(self, lead: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        """The tiles of each operand, which in whole sticks may be larger than the operand."""
+        if not self.layouts:
+            return {}
+        t = self.tiles
+        first = (t.batch,) if lead else ()
+        shapes = {"a": (t.rows, t.depth), "b": (t.depth, t.cols), "out": (t.rows, t.cols)}
+        return {name: (*first, *shape) for name, shape in shapes.items()}
 
     def groups(self) -> TileGroups:
         """Cores that share a sum."""
@@ -128,9 +148,9 @@ class _Problem:
 class _Emission:
     b: Builder
     problem: _Problem
-    left: View
-    right: View
-    out: View
+    left: Operand
+    right: Operand
+    out: Operand
 
     def emit(self) -> None:
         tiles, extents = self.problem.tiles, self.problem.extents
@@ -166,12 +186,12 @@ class _Emission:
         return begin, numbers["k"]
 
     def _load(
-        self, view: View, entry: Scalar, row: Any, col: Any, height: int, width: int
+        self, operand: Operand, entry: Scalar, row: Any, col: Any, height: int, width: int
     ) -> Tensor:
-        if view.rank == 2:
-            return self.b.load(view[row, col], shape=(height, width))
+        if len(operand.size) == 2:
+            return operand.load((row, col), (height, width))
         shape = (self.problem.tiles.batch, height, width)
-        return self.b.load(view[entry, row, col], shape=shape)
+        return operand.load((entry, row, col), shape)
 
     def _total(
         self, resident: Tensor | None, entry: Scalar, row: Scalar, col: Scalar, begin: Scalar
@@ -181,7 +201,7 @@ class _Emission:
             right = self._load(self.right, entry, begin, col, tiles.depth, tiles.cols)
             return b.matmul(resident, right)
         shape = (tiles.rows, tiles.cols)
-        lead = () if self.left.rank == 2 else (tiles.batch,)
+        lead = () if len(self.left.size) == 2 else (tiles.batch,)
         start = b.fill((*lead, *shape), 0.0)
         end = begin + tiles.depth * tiles.depth_count
         loop = b.loop(begin, end, tiles.depth, carry=(start,), names=("depth", "total"))
@@ -193,13 +213,13 @@ class _Emission:
         return result
 
     def _finish(self, total: Tensor, part: Scalar, entry: Scalar, row: Scalar, col: Scalar) -> None:
-        place = self.out[row, col] if self.out.rank == 2 else self.out[entry, row, col]
+        place = (row, col) if len(self.out.size) == 2 else (entry, row, col)
         if self.problem.split[3] == 1:
-            self.b.store(total.to(self.out.dtype), place)
+            self.out.store(total.to(self.out.dtype), place)
             return
         total = self.b.produce_reduce(total, self.problem.groups())
         with self.b.if_(part.equals(0)):
-            self.b.store(total.to(self.out.dtype), place)
+            self.out.store(total.to(self.out.dtype), place)
 
 
 def spec(a: Array, b: Array, **_: Any) -> Array:

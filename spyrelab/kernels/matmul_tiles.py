@@ -55,15 +55,23 @@ class MatmulTiles:
 
 @lru_cache(maxsize=1024)
 def choose_tiles(
-    batch: int, rows: int, cols: int, depth: int, itemsize: int, partial: bool
+    batch: int,
+    rows: int,
+    cols: int,
+    depth: int,
+    itemsize: int,
+    partial: bool,
+    wide: int = 1,
+    deep: int = 1,
 ) -> MatmulTiles:
     """The tiles of least cost that fit; of equals, those with least padding.
 
     ``batch, rows, cols, depth`` is one core's share; ``partial`` says that its result is
-    folded over partner cores.  Raises KernelError if nothing fits.
+    folded over partner cores.  Tiles hold multiples of ``wide`` columns and ``deep`` depth.
+    Raises KernelError if nothing fits.
     """
     best: tuple[tuple[int, ...], MatmulTiles] | None = None
-    for tiles in _candidates(batch, rows, cols, depth, itemsize, partial):
+    for tiles in _candidates(batch, rows, cols, depth, itemsize, partial, wide, deep):
         padded = tiles.rows * tiles.row_count * tiles.cols * tiles.col_count
         key = (tiles.cost(itemsize), padded * tiles.depth * tiles.depth_count)
         if best is None or key < best[0]:
@@ -76,20 +84,27 @@ def choose_tiles(
 
 
 def _candidates(
-    batch: int, rows: int, cols: int, depth: int, itemsize: int, partial: bool
+    batch: int,
+    rows: int,
+    cols: int,
+    depth: int,
+    itemsize: int,
+    partial: bool,
+    wide: int,
+    deep: int,
 ) -> Iterator[MatmulTiles]:
     """For each cut of rows and columns, the least cut of depth that fits."""
     for row_count in _counts(rows):
-        for col_count in _counts(cols):
-            for depth_count in _counts(depth):
+        for col_count in _counts(ceil_div(cols, wide)):
+            for depth_count in _counts(ceil_div(depth, deep)):
                 whole = row_count == col_count == depth_count == 1
                 found = None
                 for entries in _entries(batch) if whole else (1,):
                     tiles = MatmulTiles(
                         entries,
                         ceil_div(rows, row_count),
-                        ceil_div(cols, col_count),
-                        ceil_div(depth, depth_count),
+                        ceil_div(ceil_div(cols, wide), col_count) * wide,
+                        ceil_div(ceil_div(depth, deep), depth_count) * deep,
                         ceil_div(batch, entries),
                         row_count,
                         col_count,

@@ -9,7 +9,9 @@ import numpy as np
 from spyrelab.kernels.arrays import Array, element_type, random_array, zeros
 from spyrelab.kernels.division import LX_BYTES, Split, fold_columns, positive, rows_per_tile
 from spyrelab.kernels.kernel import Kernel
-from spyrelab.ktir.builder import Builder, Scalar, Tensor, View
+from spyrelab.kernels.layouts import Layouts
+from spyrelab.kernels.operands import Operand, operands
+from spyrelab.ktir.builder import Builder, Scalar, Tensor
 from spyrelab.ktir.ir import Module
 from spyrelab.ktir.types import F32
 
@@ -20,7 +22,12 @@ _COLUMN_TILE = 8192
 
 
 def layer_norm(
-    rows: int, cols: int, eps: float = 1e-5, dtype: str = "f16", cores: int = 32
+    rows: int,
+    cols: int,
+    eps: float = 1e-5,
+    dtype: str = "f16",
+    cores: int = 32,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out[r, :] = (x[r, :] - mean) / sqrt(var + eps) * weight + bias``, computed in f32.
 
@@ -31,11 +38,16 @@ def layer_norm(
     Arguments of the kernel: x, weight, bias, out; ``[rows, cols]`` and ``[cols]``.
     Bytes moved: ``(2 * rows + 2 * cores) * cols * itemsize`` (rows count 3 beyond LX).
     """
-    return _norm("layer_norm", rows, cols, eps, dtype, cores)
+    return _norm("layer_norm", rows, cols, eps, dtype, cores, layouts)
 
 
 def rms_norm(
-    rows: int, cols: int, eps: float = 1e-6, dtype: str = "f16", cores: int = 32
+    rows: int,
+    cols: int,
+    eps: float = 1e-6,
+    dtype: str = "f16",
+    cores: int = 32,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out[r, :] = x[r, :] / sqrt(mean(x[r, :] ** 2) + eps) * weight``, computed in f32.
 
@@ -44,20 +56,26 @@ def rms_norm(
     Arguments of the kernel: x, weight, out; ``[rows, cols]`` and ``[cols]``.
     Bytes moved: ``(2 * rows + cores) * cols * itemsize`` (rows count 3 beyond LX).
     """
-    return _norm("rms_norm", rows, cols, eps, dtype, cores)
+    return _norm("rms_norm", rows, cols, eps, dtype, cores, layouts)
 
 
-def _norm(name: str, rows: int, cols: int, eps: float, dtype: str, cores: int) -> Module:
+def _norm(
+    name: str,
+    rows: int,
+    cols: int,
+    eps: float,
+    dtype: str,
+    cores: int,
+    layouts: Layouts | None,
+) -> Module:
     positive(rows=rows, cols=cols, cores=cores)
     element = element_type(dtype)
     centred = name == "layer_norm"
-    split = Split.of(rows, cores, rows_per_tile(cols))
     b = Builder(name, grid=(cores,))
     names = ("x", "weight", "bias", "out") if centred else ("x", "weight", "out")
-    x, *vectors, out = (
-        b.view(p, sizes=(rows, cols) if p.value.name in ("x", "out") else (cols,), dtype=element)
-        for p in b.pointers(*names)
-    )
+    sizes = {name: (rows, cols) if name in ("x", "out") else (cols,) for name in names}
+    x, *vectors, out = operands(b, sizes, element, layouts)
+    split = Split.of(rows, cores, rows_per_tile(cols, x.rows_adjoin))
     core = b.compute_tile_id()
     make = _long_row
     if (split.tile + 1) * cols * _LIVE_BYTES <= LX_BYTES:
@@ -67,19 +85,25 @@ def _norm(name: str, rows: int, cols: int, eps: float, dtype: str, cores: int) -
 
 
 def _whole_rows(
-    b: Builder, split: Split, core: Scalar, x: View, vectors: list[View], out: View, eps: float
+    b: Builder,
+    split: Split,
+    core: Scalar,
+    x: Operand,
+    vectors: list[Operand],
+    out: Operand,
+    eps: float,
 ) -> None:
-    height, cols = split.tile, x.memref.shape[1] or 0
-    loaded = [b.load(v[0], shape=(cols,)).to(F32) for v in vectors]
+    height, cols = split.tile, x.size[1]
+    loaded = [v.load((0,), (cols,)).to(F32) for v in vectors]
     with split.loop(b, core, "row") as row:
-        values = b.load(x[row, 0], shape=(height, cols)).to(F32)
+        values = x.load((row, 0), (height, cols)).to(F32)
         if len(vectors) == 2:
             mean = (b.reduce("add", values, 1) * (1 / cols)).named("mean")
             values = (values - b.broadcast(mean, (height, cols), 1)).named("centred")
         variance = b.reduce("add", values * values, 1) * (1 / cols)
         scale = b.rsqrt(variance + eps).named("scale")
         result = _affine(b, values, scale, loaded)
-        b.store(result.to(x.dtype), out[row, 0])
+        out.store(result.to(x.dtype), (row, 0))
 
 
 def _affine(b: Builder, centred: Tensor, scale: Tensor, vectors: list[Tensor]) -> Tensor:
@@ -91,39 +115,45 @@ def _affine(b: Builder, centred: Tensor, scale: Tensor, vectors: list[Tensor]) -
 
 
 def _long_row(
-    b: Builder, split: Split, core: Scalar, x: View, vectors: list[View], out: View, eps: float
+    b: Builder,
+    split: Split,
+    core: Scalar,
+    x: Operand,
+    vectors: list[Operand],
+    out: Operand,
+    eps: float,
 ) -> None:
-    cols = x.memref.shape[1] or 0
+    cols = x.size[1]
     with split.loop(b, core, "row") as row:
         centred = len(vectors) == 2
         mean, squares = _moments(b, x, row, cols) if centred else (None, _squares(b, x, row, cols))
         scale = b.rsqrt(squares * (1 / cols) + eps).named("scale")
 
         def write(column: Any, width: int) -> tuple[()]:
-            values = b.load(x[row, column], shape=(1, width)).to(F32)
+            values = x.load((row, column), (1, width)).to(F32)
             if mean is not None:
                 values = values - b.broadcast(mean, (1, width), 1)
-            loaded = [b.load(v[column], shape=(width,)).to(F32) for v in vectors]
-            b.store(_affine(b, values, scale, loaded).to(x.dtype), out[row, column])
+            loaded = [v.load((column,), (width,)).to(F32) for v in vectors]
+            out.store(_affine(b, values, scale, loaded).to(x.dtype), (row, column))
             return ()
 
         fold_columns(b, cols, _COLUMN_TILE, {}, write)
 
 
-def _squares(b: Builder, x: View, row: Scalar, cols: int) -> Tensor:
+def _squares(b: Builder, x: Operand, row: Scalar, cols: int) -> Tensor:
     def add(column: Any, width: int, total: Tensor) -> tuple[Tensor]:
-        values = b.load(x[row, column], shape=(1, width)).to(F32)
+        values = x.load((row, column), (1, width)).to(F32)
         return (b.reduce("add", values * values, 1, initial=total),)
 
     (squares,) = fold_columns(b, cols, _COLUMN_TILE, {"squares": b.fill((1,), 0.0)}, add)
     return squares
 
 
-def _moments(b: Builder, x: View, row: Scalar, cols: int) -> tuple[Tensor, Tensor]:
+def _moments(b: Builder, x: Operand, row: Scalar, cols: int) -> tuple[Tensor, Tensor]:
     def merge(
         column: Any, width: int, seen: Tensor, mean: Tensor, squares: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        values = b.load(x[row, column], shape=(1, width)).to(F32)
+        values = x.load((row, column), (1, width)).to(F32)
         own = b.reduce("add", values, 1) * (1 / width)
         off = values - b.broadcast(own, (1, width), 1)
         shift, count = own - mean, seen + float(width)

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from spyrelab.kernels.arrays import Array, KernelError, element_type, random_array, zeros
+from spyrelab.kernels.boxes import Boxes
 from spyrelab.kernels.division import TILE_ELEMENTS, Split, ceil_div, positive, stick_elements
 from spyrelab.kernels.expressions import Expression, evaluate, input_names, operation_count
 from spyrelab.kernels.kernel import Kernel
-from spyrelab.ktir.builder import Builder, Tensor
+from spyrelab.kernels.layouts import Layouts, adjoining, lie_alike
+from spyrelab.kernels.operands import operands
+from spyrelab.ktir.builder import Builder, Scalar, Tensor
 from spyrelab.ktir.ir import Module
 from spyrelab.ktir.types import F32
+from spyrelab.layout import access, contiguous_strides
 
 
 def pointwise(
@@ -24,6 +28,7 @@ def pointwise(
     cores: int = 32,
     tile: int = TILE_ELEMENTS,
     compute: str | None = None,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out = expr(inputs...)``, element by element.
 
@@ -37,9 +42,11 @@ def pointwise(
     compute
         Type of intermediate values; default f32, and ``dtype`` for a single operation
         (where it makes no difference).
+    layouts
+        Of inputs and ``out`` by name; the others are row-major.
 
     Rows (all axes but the last) go over the cores where there are enough of them, else runs
-    of whole sticks.
+    of whole sticks.  Where all lie alike without padding, memory is walked as it comes.
 
     Arguments of the kernel: the inputs in order of appearance, then out.
     Bytes moved: ``(inputs + 1) * elements * itemsize``.
@@ -51,16 +58,36 @@ def pointwise(
         raise KernelError("'out' is the result's name; call the input something else")
     wide = element_type(compute) if compute else element if operation_count(expr) == 1 else F32
     split = _split(tuple(shape), cores, tile, stick_elements(element))
-    total = split.total
     b = Builder("pointwise", grid=(cores,))
-    views = [b.view(p, sizes=(total,), dtype=element) for p in b.pointers(*names, "out")]
-    with split.loop(b, b.compute_tile_id()) as first:
-        loaded = [b.load(view[first], shape=(split.tile,)).to(wide) for view in views[:-1]]
+    total, given = split.total, layouts or {}
+    flat = lie_alike(shape, [*names, "out"], given)
+    boxes = None if flat else _boxes(shape, cores, tile, given)
+    sizes = dict.fromkeys((*names, "out"), (total,) if boxes is None else tuple(shape))
+    reach = {} if boxes is None else dict.fromkeys(sizes, boxes.tile)
+    *inputs, out = operands(b, sizes, element, {} if flat else given, reach)
+
+    def compute_box(at: Sequence[Scalar], size: Sequence[int]) -> None:
+        loaded = [operand.load(at, size).to(wide) for operand in inputs]
         result = evaluate(expr, dict(zip(names, loaded, strict=True)))
         if not isinstance(result, Tensor):
             raise KernelError(f"the expression gives {result!r}, not a tensor")
-        b.store(result.to(element), views[-1][first])
+        out.store(result.to(element), at)
+
+    if boxes is None:
+        with split.loop(b, b.compute_tile_id()) as first:
+            compute_box((first,), (split.tile,))
+    else:
+        with boxes.walk(b) as at:
+            compute_box(at, boxes.tile)
     return b.build()
+
+
+def _boxes(shape: Sequence[int], cores: int, tile: int, layouts: Layouts) -> Boxes:
+    """Boxes along the memory of the first tensor that is not row-major."""
+    layout = next(iter(layouts.values()))
+    place = access(layout, tuple(shape), contiguous_strides(shape))
+    inner = len(shape) - 1 if place is None else adjoining(shape, place.access)
+    return Boxes.of(shape, cores, tile, layout.elements_per_stick, inner)
 
 
 def _split(shape: tuple[int, ...], cores: int, tile: int, stick: int) -> Split:

@@ -10,6 +10,8 @@ import numpy as np
 from spyrelab.kernels.arrays import Array, KernelError, element_type, random_array, zeros
 from spyrelab.kernels.division import Split, fold_columns, positive, rows_per_tile
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts
+from spyrelab.kernels.operands import operands
 from spyrelab.ktir.builder import Builder, Tensor
 from spyrelab.ktir.ir import Module
 from spyrelab.ktir.types import F32
@@ -25,11 +27,17 @@ _COLUMN_TILE = 8192
 
 
 def row_reduce(
-    rows: int, cols: int, kind: str = "sum", dtype: str = "f16", cores: int = 32
+    rows: int,
+    cols: int,
+    kind: str = "sum",
+    dtype: str = "f16",
+    cores: int = 32,
+    layouts: Layouts | None = None,
 ) -> Module:
     """``out[r] = kind(x[r, :])`` in f32, for kind sum, mean, max or min.
 
-    Each core owns a run of rows; long rows are folded column tile by column tile.
+    Each core owns a run of rows; long rows are folded column tile by column tile.  An ``out``
+    in sticks gives each core whole sticks of rows; a sparse one, a row per stick, any rows.
 
     Arguments of the kernel: x ``[rows, cols]``, out ``[rows]``.
     Bytes moved: ``rows * (cols + 1) * itemsize``.
@@ -39,20 +47,18 @@ def row_reduce(
         raise KernelError(f"kind = {kind!r} is none of {', '.join(_FOLDS)}")
     fold, identity = _FOLDS[kind]
     element = element_type(dtype)
-    split = Split.of(rows, cores, rows_per_tile(cols))
     b = Builder(f"row_{kind}", grid=(cores,))
-    x_at, out_at = b.pointers("x", "out")
-    x = b.view(x_at, sizes=(rows, cols), dtype=element)
-    out = b.view(out_at, sizes=(rows,), dtype=element)
+    x, out = operands(b, {"x": (rows, cols), "out": (rows,)}, element, layouts)
+    split = Split.of(rows, cores, rows_per_tile(cols, x.rows_adjoin), out.stick)
     with split.loop(b, b.compute_tile_id(), "row") as row:
 
         def add(column: Any, width: int, total: Tensor) -> tuple[Tensor]:
-            values = b.load(x[row, column], shape=(split.tile, width)).to(F32)
+            values = x.load((row, column), (split.tile, width)).to(F32)
             return (b.reduce(fold, values, 1, initial=total),)
 
         start = {"total": b.fill((split.tile,), identity)}
         (total,) = fold_columns(b, cols, _COLUMN_TILE, start, add)
-        b.store((total * (1 / cols) if kind == "mean" else total).to(element), out[row])
+        out.store((total * (1 / cols) if kind == "mean" else total).to(element), (row,))
     return b.build()
 
 

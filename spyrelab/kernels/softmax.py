@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 
 from spyrelab.kernels.arrays import Array, element_type, random_array, zeros
-from spyrelab.kernels.division import LX_BYTES, Split, fold_columns, positive, rows_per_tile
+from spyrelab.kernels.division import (
+    LX_BYTES,
+    Split,
+    ceil_div,
+    fold_columns,
+    positive,
+    rows_per_tile,
+)
 from spyrelab.kernels.kernel import Kernel
-from spyrelab.ktir.builder import Builder, Scalar, Tensor, View
+from spyrelab.kernels.layouts import Layouts
+from spyrelab.kernels.operands import Operand, operands
+from spyrelab.ktir.builder import Builder, Scalar, Tensor
 from spyrelab.ktir.ir import Module
 from spyrelab.ktir.types import F32
 
@@ -18,9 +27,17 @@ _LIVE_BYTES = 16
 """Scratchpad bytes per element of a tile at the worst point: two f32 and two narrow tiles."""
 
 _COLUMN_TILE = 8192
+_WORTH = 384
+"""Elements of a tile below which a turn of a loop costs more than what it hides."""
 
 
-def softmax(rows: int, cols: int, dtype: str = "f16", cores: int = 32) -> Module:
+def softmax(
+    rows: int,
+    cols: int,
+    dtype: str = "f16",
+    cores: int = 32,
+    layouts: Layouts | None = None,
+) -> Module:
     """``out[r, :] = exp(x[r, :] - max) / sum(exp(x[r, :] - max))``, computed in f32.
 
     Each core owns a run of rows and takes a few whole rows at a time.  A row that does not
@@ -31,9 +48,12 @@ def softmax(rows: int, cols: int, dtype: str = "f16", cores: int = 32) -> Module
     """
     positive(rows=rows, cols=cols, cores=cores)
     element = element_type(dtype)
-    split = Split.of(rows, cores, rows_per_tile(cols))
     b = Builder("softmax", grid=(cores,))
-    x, out = (b.view(p, sizes=(rows, cols), dtype=element) for p in b.pointers("x", "out"))
+    x, out = operands(b, {"x": (rows, cols), "out": (rows, cols)}, element, layouts)
+    height = min(rows_per_tile(cols), _overlapping(ceil_div(rows, cores), cols))
+    if x.rows_adjoin:
+        height = max(height, rows_per_tile(cols, rows_adjoin=True))
+    split = Split.of(rows, cores, height)
     with split.loop(b, b.compute_tile_id(), "row") as row:
         if split.tile * cols * _LIVE_BYTES <= LX_BYTES:
             _whole_rows(b, x, out, row, split.tile, cols)
@@ -42,16 +62,29 @@ def softmax(rows: int, cols: int, dtype: str = "f16", cores: int = 32) -> Module
     return b.build()
 
 
-def _whole_rows(b: Builder, x: View, out: View, row: Scalar, height: int, cols: int) -> None:
-    values = b.load(x[row, 0], shape=(height, cols)).to(F32)
+def _overlapping(share: int, cols: int) -> int:
+    """Rows of a tile so that a core has several: one loads while another is computed.
+
+    Shares that come out more than a fifth larger stay whole, and small ones: a turn of a loop
+    costs more than what it hides.
+    """
+    for count in (2, 3, 4):
+        size = ceil_div(share, count)
+        if count <= share and count * size <= 1.2 * share and size * cols >= _WORTH:
+            return size
+    return share
+
+
+def _whole_rows(b: Builder, x: Operand, out: Operand, row: Scalar, height: int, cols: int) -> None:
+    values = x.load((row, 0), (height, cols)).to(F32)
     powers = b.exp(values - _wide(b, b.reduce("max", values, 1).named("top"), cols))
     scale = (1.0 / b.reduce("add", powers, 1)).named("scale")
-    b.store((powers * _wide(b, scale, cols)).to(x.dtype), out[row, 0])
+    out.store((powers * _wide(b, scale, cols)).to(x.dtype), (row, 0))
 
 
-def _long_row(b: Builder, x: View, out: View, row: Scalar, cols: int) -> None:
+def _long_row(b: Builder, x: Operand, out: Operand, row: Scalar, cols: int) -> None:
     def statistics(column: Any, width: int, top: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-        values = b.load(x[row, column], shape=(1, width)).to(F32)
+        values = x.load((row, column), (1, width)).to(F32)
         higher = b.reduce("max", values, 1, initial=top)
         powers = b.exp(values - _wide(b, higher, width))
         return higher, b.reduce("add", powers, 1, initial=total * b.exp(top - higher))
@@ -61,9 +94,9 @@ def _long_row(b: Builder, x: View, out: View, row: Scalar, cols: int) -> None:
     scale = 1.0 / total
 
     def write(column: Any, width: int) -> tuple[()]:
-        values = b.load(x[row, column], shape=(1, width)).to(F32)
+        values = x.load((row, column), (1, width)).to(F32)
         powers = b.exp(values - _wide(b, top, width))
-        b.store((powers * _wide(b, scale, width)).to(x.dtype), out[row, column])
+        out.store((powers * _wide(b, scale, width)).to(x.dtype), (row, column))
         return ()
 
     fold_columns(b, cols, _COLUMN_TILE, {}, write)

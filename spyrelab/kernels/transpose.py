@@ -9,14 +9,23 @@ import numpy as np
 from spyrelab.kernels.arrays import Array, element_type, random_array, zeros
 from spyrelab.kernels.division import Split, ceil_div, positive, steps, stick_elements
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts
+from spyrelab.kernels.operands import operands
 from spyrelab.ktir.builder import Builder
 from spyrelab.ktir.ir import Module
 
 
-def transpose(rows: int, cols: int, dtype: str = "f16", cores: int = 32) -> Module:
+def transpose(
+    rows: int,
+    cols: int,
+    dtype: str = "f16",
+    cores: int = 32,
+    layouts: Layouts | None = None,
+) -> Module:
     """``out[c, r] = x[r, c]``.
 
-    Each core owns a run of rows, in whole sticks, and turns tiles of two sticks square.
+    Each core owns a run of rows, in whole sticks, and turns tiles of two sticks square.  Both
+    may lie in sticks along their own last dimensions.
 
     Arguments of the kernel: x ``[rows, cols]``, out ``[cols, rows]``.
     Bytes moved: ``2 * rows * cols * itemsize``.
@@ -24,17 +33,15 @@ def transpose(rows: int, cols: int, dtype: str = "f16", cores: int = 32) -> Modu
     positive(rows=rows, cols=cols, cores=cores)
     element = element_type(dtype)
     stick = stick_elements(element)
-    split = Split.of(rows, cores, 2 * stick, min(stick, ceil_div(rows, cores)))
-    width = min(cols, 2 * stick)
     b = Builder("transpose", grid=(cores,))
-    x_at, out_at = b.pointers("x", "out")
-    x = b.view(x_at, sizes=(rows, cols), dtype=element)
-    out = b.view(out_at, sizes=(cols, rows), dtype=element)
+    x, out = operands(b, {"x": (rows, cols), "out": (cols, rows)}, element, layouts)
+    split = Split.of(rows, cores, 2 * stick, max(out.stick, min(stick, ceil_div(rows, cores))))
+    width = min(cols, 2 * stick)
     with (
         split.loop(b, b.compute_tile_id(), "row") as row,
         steps(b, b.constant(0), width, ceil_div(cols, width), cols, "col") as col,
     ):
-        b.store(b.transpose(b.load(x[row, col], shape=(split.tile, width))), out[col, row])
+        out.store(b.transpose(x.load((row, col), (split.tile, width))), (col, row))
     return b.build()
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from spyrelab.kernels.arrays import Array, element_type, random_array, zeros
 from spyrelab.kernels.division import Split, positive, stick_elements
 from spyrelab.kernels.kernel import Kernel
+from spyrelab.kernels.layouts import Layouts
+from spyrelab.kernels.operands import operands
 from spyrelab.ktir.builder import Builder
 from spyrelab.ktir.ir import Module
 
@@ -16,7 +18,13 @@ _TILE = 1 << 17
 """Elements: three f32 tiles of this size still fit the front end's share of a scratchpad."""
 
 
-def vector_add(n: int, dtype: str = "f16", cores: int = 32, tile: int = _TILE) -> Module:
+def vector_add(
+    n: int,
+    dtype: str = "f16",
+    cores: int = 32,
+    tile: int = _TILE,
+    layouts: Layouts | None = None,
+) -> Module:
     """``out[i] = x[i] + y[i]`` for ``n`` elements.
 
     Each core owns a run of whole sticks and walks it in tiles of at most ``tile`` elements.
@@ -28,11 +36,11 @@ def vector_add(n: int, dtype: str = "f16", cores: int = 32, tile: int = _TILE) -
     element = element_type(dtype)
     split = Split.of(n, cores, tile, stick_elements(element))
     b = Builder("vector_add", grid=(cores,))
-    x, y, out = (b.view(p, sizes=(n,), dtype=element) for p in b.pointers("x", "y", "out"))
+    x, y, out = operands(b, dict.fromkeys(("x", "y", "out"), (n,)), element, layouts)
     with split.loop(b, b.compute_tile_id()) as first:
-        left = b.load(x[first], shape=(split.tile,))
-        right = b.load(y[first], shape=(split.tile,))
-        b.store(left + right, out[first])
+        left = x.load((first,), (split.tile,))
+        right = y.load((first,), (split.tile,))
+        out.store(left + right, (first,))
     return b.build()
 
 

@@ -45,9 +45,13 @@ PARTIAL_TILE_BYTES = 65536
 """f32 sums of a core up to this size never leave it between steps of depth, so distant
 partners cost nothing (KF-013 to KF-016 against KF-017)."""
 
-SPILL_EXPONENT = 2.0
+SPILL_EXPONENT = 1.5
 """Power of the missing share in the spill of batched sums: what is short of room grows with it,
 and so does how often it goes (LX pairs, CP against GS rows)."""
+
+SPILL_FROM = 1 / 7
+"""Part of the scratchpad that a core's batched sums fill before all of them spill.  Fewer spill
+in proportion: LX-007 is no slower than LX-008, with 32 KB of sums against a share of 0.2."""
 
 MAX_STEPS = 64
 
@@ -80,6 +84,8 @@ class Contraction:
         Bytes of an operand's element.
     macs_per_cycle
         Multiply-accumulates per cycle and core.
+    right_kept
+        Whether the program itself holds a core's right block in the scratchpad.
     """
 
     batch: Number
@@ -100,6 +106,7 @@ class Contraction:
     fraction: Number
     itemsize: int = 2
     macs_per_cycle: int = 1024
+    right_kept: Number = False
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,8 @@ def rows_per_pass(columns: Number) -> Number:
 
 
 def right_passes(work: Contraction) -> Number:
-    """How often the right operand is read: once for every block of rows."""
-    return np.ceil(work.rows / rows_per_pass(work.columns))
+    """How often the right operand is read: once for every block of rows, if it does not stay."""
+    return np.where(work.right_kept, 1.0, np.ceil(work.rows / rows_per_pass(work.columns)))
 
 
 def left_passes(work: Contraction, machine: Machine = SPYRE) -> Number:
@@ -182,7 +189,7 @@ def price(
         store=core_out / (k.core_load_bytes_per_second * fraction**k.share_exponent),
         port_read=(left + right * passes) * burst,
         port_write=work.out_bytes / k.ddr_write_bytes_per_second * burst,
-        port_spill=_spill_seconds(work, stick, k),
+        port_spill=_spill_seconds(work, stick, machine, k),
         ring=_chain_seconds(work, k),
         steps=np.clip(steps, 1, MAX_STEPS),
         read_bytes=(work.left_bytes * again, work.right_bytes * copies * passes),
@@ -215,12 +222,14 @@ def _share_exponent(work: Contraction, stick: int, k: Constants) -> Number:
     return k.share_exponent + k.share_exponent_batched * batched + k.share_exponent_steps * stepped
 
 
-def _spill_seconds(work: Contraction, stick: int, k: Constants) -> Number:
+def _spill_seconds(work: Contraction, stick: int, machine: Machine, k: Constants) -> Number:
     # A partner in the middle of a chain takes sums in and sends them on: that counts as a step.
     deep = (np.asarray(work.depth) > stick) | (np.asarray(work.partners) > 2)
     trips = k.spill_base + k.spill_steps * deep
     trips = trips + k.spill_columns * (deep & (np.asarray(work.columns) > stick))
     missing = np.clip(1.0 - np.asarray(work.fraction, float), 0.0, 1.0) ** SPILL_EXPONENT
+    held = work.batch * work.rows * work.columns * 4
+    missing = missing * np.minimum(1.0, held / (SPILL_FROM * machine.lx_bytes))
     sums = work.out_bytes * 4 / work.itemsize
     trip = sums * (1 / k.ddr_write_bytes_per_second + 1 / k.ddr_bytes_per_second)
     return np.where(work.batched, trips * missing * trip, 0.0)

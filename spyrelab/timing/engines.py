@@ -10,8 +10,9 @@ from spyrelab.emulator.groups import Exchange
 from spyrelab.ktir import Operation, TensorType, Value
 from spyrelab.ktir.types import element_of
 from spyrelab.timing.nodes import Engine, Step
+from spyrelab.timing.shapes import Extent, Shapes, shape_of
 from spyrelab.timing.transfers import Card
-from spyrelab.timing.work import PRODUCTS, Extents, elements, product_extents, unit_work
+from spyrelab.timing.work import PRODUCTS, Extents, elements, product_extents, tile_work, unit_work
 
 __all__ = ["arithmetic_steps", "exchange_step", "product_of"]
 
@@ -27,8 +28,6 @@ START_CYCLES = 32
 
 _UNITS = {"sfp": Engine.SFP, "special": Engine.SFP, "move": Engine.MOVE}
 
-Shapes = dict[Value, tuple[int, ...]]
-
 
 def product_of(operation: Operation, shapes: Shapes) -> Extents | None:
     """Extents of a member of the matmul family, None for anything else."""
@@ -39,14 +38,6 @@ def product_of(operation: Operation, shapes: Shapes) -> Extents | None:
     return product_extents(name, left, right)
 
 
-def shape_of(value: Value, shapes: Shapes) -> tuple[int, ...]:
-    """Shape of a tensor; extents that are not known count as one."""
-    if value in shapes:
-        return shapes[value]
-    assert isinstance(value.type, TensorType)
-    return tuple(extent if extent is not None else 1 for extent in value.type.shape)
-
-
 def arithmetic_steps(
     card: Card, operation: Operation, active: np.ndarray, shapes: Shapes
 ) -> list[Step]:
@@ -55,7 +46,7 @@ def arithmetic_steps(
     extents = product_of(operation, shapes)
     if extents is not None:
         return [_product(card, operation, extents, active, tensors)]
-    work = {unit: count for unit, count in unit_work(operation, shapes).items() if count}
+    work = {unit: n for unit, n in unit_work(operation, shapes).items() if np.any(n)}
     steps = []
     for unit, count in work.items():
         seconds = _vector_seconds(card, unit, count, _itemsize(operation))
@@ -77,7 +68,7 @@ def _itemsize(operation: Operation) -> int:
     return element_of(operation.results[0].type).itemsize if operation.results else 2
 
 
-def _vector_seconds(card: Card, unit: str, count: int, itemsize: int) -> float:
+def _vector_seconds(card: Card, unit: str, count: Extent, itemsize: int) -> Extent:
     machine = card.machine
     start = START_CYCLES / machine.clock_hz
     if unit == "special":
@@ -113,7 +104,7 @@ def _product(
     )
 
 
-def _up(value: int, multiple: int) -> int:
+def _up(value: Extent, multiple: int) -> Extent:
     return -(-value // multiple) * multiple
 
 
@@ -126,22 +117,28 @@ def exchange_step(
     shapes: Shapes,
 ) -> Step:
     """A collective: everybody meets, then consumers take in what others made."""
-    ring, folds = np.zeros(card.cores, np.int64), np.zeros(card.cores, np.int64)
+    ring = np.zeros(card.cores, np.int64)
+    folds: dict[str, np.ndarray] = {}
     whole = sum(elements(p, shapes) * element_of(p.type).itemsize for p in partials)
-    given = sum(elements(r) * element_of(r.type).itemsize for r in operation.results)
+    given = sum(elements(r, shapes) * element_of(r.type).itemsize for r in operation.results)
     concatenates = any(word in operation.name for word in ("gather", "all_to_all"))
     for tile, delivery in exchange.consumers.items():
         others = sum(producer != tile for producer in delivery.producers)
-        piece = given / max(1, len(delivery.producers)) if concatenates else min(whole, given)
-        ring[tile] = round(others * piece)
-        if operation.regions:
-            per_point = unit_count(operation)
-            folds[tile] = per_point * len(delivery.producers) * sum(map(elements, partials))
+        piece = (
+            given / max(1, len(delivery.producers)) if concatenates else np.minimum(whole, given)
+        )
+        ring[tile] = round(float(np.broadcast_to(others * piece, (card.cores,))[tile]))
+        for unit, count in (
+            tile_work(operation.regions[0], shapes) if operation.regions else {}
+        ).items():
+            made = folds.setdefault(f"ops_{unit}", np.zeros(card.cores, np.int64))
+            made[tile] = np.broadcast_to(count, (card.cores,))[tile] * len(delivery.producers)
     machine = card.machine
     summed = "reduce" in operation.name
     rate = machine.partial_ring_bytes_per_second * machine.partial_ring_count
     rate = rate if summed else machine.data_ring_bytes_per_second
-    seconds = ring / rate + folds / (SIMPLE_LANES / 2 * machine.clock_hz)
+    folded = sum(folds.values(), np.zeros(card.cores, np.int64))
+    seconds = ring / rate + folded / (SIMPLE_LANES / 2 * machine.clock_hz)
     groups: dict[int, set[int]] = {}
     for tile, delivery in exchange.consumers.items():
         groups.setdefault(delivery.group, set()).update((tile, *delivery.producers))
@@ -154,12 +151,5 @@ def exchange_step(
         reads=tuple(partials),
         writes=operation.results,
         meets=meets,
-        counts={"ring": np.where(active, ring, 0), "ops_sfp": np.where(active, folds, 0)},
+        counts={name: np.where(active, n, 0) for name, n in {"ring": ring, **folds}.items()},
     )
-
-
-def unit_count(operation: Operation) -> int:
-    """Vector operations per element in the body of a collective."""
-    from spyrelab.timing.work import body_work
-
-    return sum(body_work(operation.regions[0]).values())

@@ -12,8 +12,8 @@ from spyrelab.ktir import Function, Module
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.timing.arguments import Arguments
 from spyrelab.timing.constants import CONSTANTS, Constants, for_machine
-from spyrelab.timing.errors import TimingError
-from spyrelab.timing.products import find_product, flatten, plan_product
+from spyrelab.timing.errors import TimingError, share, whole
+from spyrelab.timing.products import count_turns, find_product, flatten, plan_product
 from spyrelab.timing.result import Estimate
 from spyrelab.timing.schedule import schedule
 from spyrelab.timing.transfers import Card
@@ -55,6 +55,8 @@ def estimate(
         An unknown function or argument, a grid that the machine does not have.
     """
     chosen = _function(module, function)
+    if cores is not None:
+        cores = whole("cores", cores, machine.cores)
     grid = (cores,) if cores is not None and math.prod(chosen.grid) != cores else chosen.grid
     count = math.prod(grid)
     if not 1 <= count <= machine.cores:
@@ -68,9 +70,13 @@ def estimate(
     counts: dict[str, np.ndarray] = {}
     for step, times in flatten(walked.nodes):
         for name, values in step.counts.items():
-            counts[name] = counts.get(name, np.zeros(count, np.int64)) + values * times
+            if name not in counts:
+                counts[name] = np.zeros(count, np.int64)
+            counts[name] += values if times == 1 else values * times
     made = schedule(card, nodes)
-    return Estimate(chosen.name, card, made, counts, plan, module, chosen.name)
+    turns = count_turns(nodes)
+    name = chosen.name
+    return Estimate(name, card, made, counts, plan, module, name, walked.reasons, turns)
 
 
 def _function(module: Module, name: str | None) -> Function:
@@ -84,7 +90,4 @@ def _fraction(function: Function, given: float | None, machine: Machine) -> floa
     value = given
     if value is None:
         value = function.attributes.get(FRACTION_ATTRIBUTE, machine.lx_back_end_fraction)
-    value = float(value)
-    if not 0 <= value <= 1:
-        raise TimingError(f"lx_backend_fraction = {value!r} is not a share between 0 and 1")
-    return max(value, 0.01)
+    return max(share(value), 0.01)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spyrelab.ktir.types import SCALARS
+from spyrelab.machine import Machine
 from spyrelab.timing.contraction import (
     Contraction,
     left_passes,
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_BOUND = 0.6
+"""A unit that is idle for longer does not bound a program by itself."""
+
 _NOTEWORTHY = 0.1
 """Shares below a tenth are not worth a sentence."""
 
@@ -23,28 +28,46 @@ _NOTEWORTHY = 0.1
 def explain(estimate: Estimate) -> str:
     """Sentences on what an estimate is made of."""
     unit = estimate.bottleneck
-    share = estimate.busy(unit) if unit != "launch" else 1.0
+    cores = f"{estimate.card.cores} core{'s' if estimate.card.cores > 1 else ''}"
     lines = [
         f"@{estimate.name}: {estimate.seconds * 1e6:,.1f} us ({estimate.cycles:,} cycles) on "
-        f"{estimate.card.cores} cores.",
-        f"{share:.0%} of the time the {estimate.describe(unit)} is busy: that bounds it.",
+        f"{cores}.",
+        _bound(estimate, unit),
     ]
     others = [
         f"{estimate.describe(name)} {estimate.busy(name):.0%}"
-        for name in ("port", "load", "pt", "sfp", "lx", "ring", "sums")
+        for name in ("port", "load", "store", "pt", "sfp", "lx", "ring", "sums")
         if name != unit and estimate.busy(name) >= _NOTEWORTHY
     ]
     if others:
         lines.append(f"Busy meanwhile: {', '.join(others)}.")
     lines.append(_traffic(estimate))
+    if estimate.inexact:
+        lines.append(f"Counts may be off: {estimate.inexact[0]}.")
+    if estimate.lx_overflow is not None:
+        lines.append(f"The program does not fit the scratchpad: {estimate.lx_overflow}")
     if estimate.plan is not None:
         lines.extend(_product(estimate))
-    elif unit in ("port", "load"):
+    elif unit == "turns":
+        lines.append("Larger tiles would help: fewer turns for the same work.")
+    elif unit in ("port", "load") and estimate.busy(unit) >= _BOUND:
         lines.append(
             "Larger tiles do not help a stream; fewer passes over memory do: keep what is used "
             "twice in the scratchpad, or fuse the kernels before and after."
         )
     return "\n".join(lines)
+
+
+def _bound(estimate: Estimate, unit: str) -> str:
+    share, said = estimate.busy(unit), estimate.describe(unit)
+    if unit == "launch" or (unit == "turns" and share >= _BOUND):
+        return f"{share:.0%} of the time goes to the {said}: that bounds it."
+    if share >= _BOUND:
+        return f"The {said} bounds it: {share:.0%} of the time it is busy."
+    return (
+        f"Nothing takes most of the time; the {said} takes {share:.0%}. The rest is "
+        "waiting: for the launch, for the first tiles and for each other."
+    )
 
 
 def _traffic(estimate: Estimate) -> str:
@@ -56,9 +79,16 @@ def _traffic(estimate: Estimate) -> str:
     crossed = estimate.port_bytes
     rate = crossed / estimate.seconds / 1e9
     return (
-        f"Cores ask for {asked / 1e6:,.1f} MB; {crossed / 1e6:,.1f} MB cross the memory port, "
-        f"{rate:,.0f} GB/s on average."
+        f"Cores ask for {_size(asked)}; {_size(crossed)} cross the memory port, "
+        f"{rate:,.3g} GB/s on average."
     )
+
+
+def _size(nbytes: float) -> str:
+    for unit, factor in (("MB", 1e6), ("KB", 1e3)):
+        if nbytes >= 0.1 * factor:
+            return f"{nbytes / factor:,.1f} {unit}"
+    return f"{nbytes:,.0f} B"
 
 
 def _product(estimate: Estimate) -> list[str]:
@@ -67,22 +97,27 @@ def _product(estimate: Estimate) -> list[str]:
     work, (left, right) = plan.contraction, plan.names
     lines = []
     passes, again = int(right_passes(work)), int(left_passes(work, estimate.machine))
+    cores = float(work.cores)
+    more_m = work.right_sharers < cores and work.rows > 1
+    more_n = work.left_sharers < cores and work.columns > 1
+    of_m = "; more parts of m would help" if more_m else ""
     if again > 1:
         lines.append(
             f"Operand {left} is read {again} times: a core's block of "
             f"{work.core_left_bytes / work.batch / 1e6:,.2f} MB does not fit {work.fraction:.0%} "
-            "of the scratchpad; a larger share or more parts of m would help."
+            f"of the scratchpad; a larger share would help{of_m.replace('; more', ', and more')}."
         )
     if passes > 1:
         lines.append(
             f"Operand {right} is read {passes} times: a core has {work.rows} rows, and one "
-            f"reading serves {int(rows_per_pass(work.columns))}; more parts of m would help."
+            f"reading serves {int(rows_per_pass(work.columns))}{of_m}."
         )
-    if estimate.bottleneck == "load" or work.right_sharers >= 16:
+    if estimate.bottleneck == "load":
+        help_ = ", so more parts of n would help" if more_n else ""
         lines.append(
             f"Each core takes in {work.core_right_bytes / 1e6:,.1f} MB of {right} itself "
             f"({work.right_sharers:.0f} cores share each block): a core's own rate is the "
-            "limit, so more parts of n would help."
+            f"limit{help_}."
         )
     if work.partners > 1:
         where = "far apart, so their chains wait for each other" if work.distant else "near"
@@ -102,19 +137,42 @@ def _product(estimate: Estimate) -> list[str]:
 
 def _better(estimate: Estimate, work: Contraction) -> list[str]:
     from spyrelab.timing.errors import TimingError
-    from spyrelab.timing.splits import best_split
+    from spyrelab.timing.splits import best_split, scheduled_seconds
 
-    extents = whole_extents(work)
+    machine, constants = estimate.machine, estimate.card.constants
+    cores, dtype = int(work.cores), _dtype(work, machine)
+    if dtype is None:
+        return ["No rate of the matrix unit is known for this type, so splits are not compared."]
     try:
         best = best_split(
-            *extents, lx_backend_fraction=float(work.fraction), machine=estimate.machine
+            *whole_extents(work), dtype, float(work.fraction), cores, machine, constants
         )
     except TimingError:
         return []
-    if best.seconds > 0.97 * estimate.seconds:
-        return ["No other split is predicted to be faster by more than 3 %."]
+    alone = float(scheduled_seconds(work, machine, constants))
+    whole = "" if cores == machine.cores else f" over {cores} core{'s' if cores > 1 else ''}"
+    if best.seconds > 0.97 * alone:
+        return [f"No other split{whole} is predicted to be faster by more than 3 %."]
     split = " ".join(f"{axis}{part}" for axis, part in zip("bmnk", best.split, strict=True))
-    return [f"The split {split} is predicted to take {best.seconds * 1e6:,.1f} us."]
+    product = "" if estimate.seconds < 1.1 * alone else " for the product alone"
+    return [
+        f"The split {split}{whole} is predicted to take {best.seconds * 1e6:,.1f} us{product}, "
+        f"this one {alone * 1e6:,.1f} us."
+    ]
+
+
+def _dtype(work: Contraction, machine: Machine) -> str | None:
+    """A type of the work's rate and size of elements."""
+    return next(
+        (
+            name
+            for name, rate in machine.macs_per_cycle.items()
+            if name in SCALARS
+            and rate == work.macs_per_cycle
+            and min(SCALARS[name].itemsize, 2) == work.itemsize
+        ),
+        None,
+    )
 
 
 def whole_extents(work: Contraction) -> tuple[int, int, int, int]:

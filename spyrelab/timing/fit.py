@@ -29,13 +29,21 @@ FITTED = tuple(
 FIRM = {"overlap_exponent": 0.3, "launch_seconds": 0.3, "kernel_wall_seconds": 0.3}
 """Log-space pull towards the start where rows say little."""
 
+MOST = {"pt_efficiency": 0.95}
+"""What a fit may not exceed: columns that one core adds take 0.99 ns per array step against
+0.91 at the peak (CS-007 less CS-001), which better overlap of everything else would hide."""
+
 PULL = 0.02
 WEIGHTS = {"profiled": 1.0, "kernel_wall": 0.5}
-STREAM_WEIGHT = 3.0
-"""Few rows stream, and they alone tell writing from spilling."""
+STREAMS = ("pointwise_add", "pointwise_scale")
+"""Operations bound by memory alone; a softmax has vector work that no row times."""
 
-SOFT = 0.1
-"""Log ratio beyond which a row counts linearly."""
+FAR = 2.5
+"""How far a constant may go from its start, as a log ratio."""
+
+SOFT = 0.03
+"""Log ratio beyond which a row counts linearly: what is more than pods differ by (3 to 7 %) is
+not noise, and no square of it should move the fit."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,7 @@ def usable(row: Row) -> bool:
     """Whether the fit sees a row."""
     if row.kind not in WEIGHTS or is_coarse(row) or why_not(row) is not None:
         return False
-    # BW rows read as f16 exceed the card's nameplate bandwidth: reported, not fitted.
-    return row.is_matmul or (row.op == "pointwise_add")
+    return row.is_matmul or row.op in STREAMS
 
 
 class _Problem:
@@ -77,8 +84,7 @@ class _Problem:
         rows = [*sample.products, *sample.streams]
         self.measured = np.array([row.measured_us for row in rows]) * 1e-6
         self.walled = np.array([row.kind == "kernel_wall" for row in rows])
-        scale = [1.0 if row.is_matmul else STREAM_WEIGHT for row in rows]
-        self.weights = np.array([WEIGHTS[r.kind] * s for r, s in zip(rows, scale, strict=True)])
+        self.weights = np.array([WEIGHTS[row.kind] for row in rows])
         self.order = rows
 
     def predict(self, constants: Constants) -> np.ndarray:
@@ -107,8 +113,9 @@ def fit(sample: Sample, start: Constants) -> Constants:
         ratios = problem.log_ratios(constants_at(x)) * problem.weights
         return np.concatenate([ratios, pull * x])
 
+    highest = [np.log(MOST[n] / getattr(start, n)) if n in MOST else FAR for n in FITTED]
     found = least_squares(
-        residuals, np.zeros(len(FITTED)), loss="soft_l1", f_scale=SOFT, bounds=(-2.5, 2.5)
+        residuals, np.zeros(len(FITTED)), loss="soft_l1", f_scale=SOFT, bounds=(-FAR, highest)
     )
     return constants_at(found.x)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,14 @@ _COLUMNS = (
     *("id", "kind", "op", "b", "m", "n", "k", "rows", "cols", "split_b", "split_m", "split_n"),
     *("split_k", "k_partners", "cores", "lx_backend_fraction", "value_us"),
 )
+_COUNTED_IN_BYTES = ("pointwise_scale",)
+"""Operations whose rows name the bytes of a row and not its elements.  Their source calls
+2048 x 2048 "4 MB in, 4 MB out"; as f16 elements it would be 8 MB, streamed at 217 GB/s both
+ways, above the memory's nameplate, while sums of the same bytes run at 107."""
+
+_F16_BYTES = 2
 _LONGEST_US = 1e8
+_MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Row:
     Attributes
     ----------
     extents : tuple of int
-        (b, m, n, k) of a product, (rows, cols) of anything else.
+        (b, m, n, k) of a product, (rows, cols) of anything else, in elements of f16.
     split : tuple of int or None
         Parts of (b, m, n, k).
     partners : str
@@ -82,22 +90,52 @@ def read_measurements(path: str | Path) -> list[Row]:
     Raises
     ------
     MeasurementError
-        Missing columns, or a row that is no measurement; the message gives its line and id.
+        No text, missing columns, or a row that is no measurement; the message gives its line
+        and id.
     """
-    with Path(path).open(newline="", encoding="utf-8") as stream:
-        reader = csv.DictReader(stream)
-        missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise MeasurementError(f"{path} lacks the columns {', '.join(missing)}")
-        rows = [_row(entry, reader.line_num) for entry in reader]
-    if not rows:
-        raise MeasurementError(f"{path} has no rows")
-    seen: set[str] = set()
+    try:
+        # A spreadsheet puts a mark before the first column's name: utf-8-sig drops it.
+        with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+            rows = _rows(path, csv.DictReader(stream))
+    except UnicodeDecodeError:
+        raise MeasurementError(f"{path} is not a text file (UTF-8)") from None
+    except csv.Error as error:
+        raise MeasurementError(f"{path} is not a CSV file: {error}") from None
+    seen: dict[str, int] = {}
     for row in rows:
         if row.id in seen:
-            raise MeasurementError(f"row {row.line}: the id {row.id!r} appears twice")
-        seen.add(row.id)
+            first = seen[row.id]
+            raise MeasurementError(f"row {row.line}: the id {row.id!r} appears twice (row {first})")
+        seen[row.id] = row.line
     return rows
+
+
+def _rows(path: str | Path, reader: csv.DictReader[str]) -> list[Row]:
+    names = list(reader.fieldnames or ())
+    if not names:
+        raise MeasurementError(f"{path} is empty")
+    missing = [name for name in _COLUMNS if name not in names]
+    if missing:
+        raise MeasurementError(f"{path} lacks the columns {', '.join(missing)}")
+    twice = next((name for name in _COLUMNS if names.count(name) > 1), None)
+    if twice:
+        raise MeasurementError(f"{path} has the column {twice} more than once")
+    rows = [_row(_complete(entry, names, reader.line_num), reader.line_num) for entry in reader]
+    if not rows:
+        raise MeasurementError(f"{path} has no rows")
+    return rows
+
+
+def _complete(entry: dict[str, Any], names: Sequence[str], line: int) -> dict[str, str]:
+    """The fields of a row without the blanks round them, if it has all of them and no more."""
+    given = sum(value is not None for name, value in entry.items() if name is not None)
+    extra = len(entry.get(None, ()))  # type: ignore[call-overload]
+    if extra or any(entry[name] is None for name in _COLUMNS):
+        name = entry.get("id") or "without id"
+        raise MeasurementError(
+            f"row {line} ({name}) has {given + extra} fields; the header has {len(names)}"
+        )
+    return {name: (value or "").strip() for name, value in entry.items()}
 
 
 def _row(entry: dict[str, str], line: int) -> Row:
@@ -107,41 +145,48 @@ def _row(entry: dict[str, str], line: int) -> Row:
         return MeasurementError(f"row {line} ({name}): {problem}")
 
     def whole(column: str) -> int | None:
-        text = (entry[column] or "").strip()
+        text = entry[column]
         if not text:
             return None
-        if not text.isdigit() or not int(text):
+        if not (text.isascii() and text.isdigit()) or not text.strip("0"):
             raise fail(f"{column} = {text!r} is no whole number from 1 up")
+        if len(text.lstrip("0")) > _MOST_DIGITS:
+            raise fail(f"{column} = {text} is too large")
         return int(text)
 
+    if not entry["id"]:
+        raise fail("there is no id")
     if entry["kind"] not in CLOCKS:
         raise fail(f"unknown kind of clock {entry['kind']!r}; known: {', '.join(CLOCKS)}")
     if entry["op"] not in OPERATIONS:
         raise fail(f"unknown operation {entry['op']!r}; known: {', '.join(OPERATIONS)}")
-    if (entry["k_partners"] or "") not in PARTNERS:
-        raise fail(f"unknown k_partners {entry['k_partners']!r}")
+    if entry["k_partners"] not in PARTNERS:
+        known = ", ".join(repr(name) for name in PARTNERS)
+        raise fail(f"unknown k_partners {entry['k_partners']!r}; known: {known}")
     columns = ("b", "m", "n", "k") if entry["op"] in MATMULS else ("rows", "cols")
     extents = [whole(column) for column in columns]
     if None in extents:
         raise fail(f"{entry['op']} needs {', '.join(columns)}")
+    if entry["op"] in _COUNTED_IN_BYTES:
+        extents[1] = -(-(extents[1] or 1) // _F16_BYTES)
     parts = [whole(f"split_{axis}") for axis in "bmnk"]
-    known = None not in parts
-    split = (parts[0] or 1, parts[1] or 1, parts[2] or 1, parts[3] or 1) if known else None
+    split = (parts[0] or 1, parts[1] or 1, parts[2] or 1, parts[3] or 1)
+    cut = None not in parts
     measured = _number(entry["value_us"], "value_us", fail)
     if not 0 < measured < _LONGEST_US:
         raise fail(f"value_us = {measured:g} is not between 0 and {_LONGEST_US:g} microseconds")
-    share = (entry["lx_backend_fraction"] or "").strip()
+    share = entry["lx_backend_fraction"]
     fraction = _number(share, "lx_backend_fraction", fail) if share else DEFAULT_FRACTION
     if not 0 < fraction <= 1:
         raise fail(f"lx_backend_fraction = {fraction:g} is no share (0 to 1; a unit mistake?)")
-    cores = whole("cores") or (math.prod(split) if split else SPYRE.cores)
+    cores = whole("cores") or (math.prod(split) if cut else SPYRE.cores)
     return Row(
         entry["id"],
         entry["kind"],
         entry["op"],
         tuple(int(extent or 1) for extent in extents),
-        split,
-        entry["k_partners"] or "",
+        split if cut else None,
+        entry["k_partners"],
         cores,
         fraction,
         measured,
@@ -176,8 +221,13 @@ def why_not(row: Row) -> str | None:
 
 
 def is_coarse(row: Row) -> bool:
-    """Whether a value is rounded so much (a microsecond on a few) that no fit should see it."""
-    return row.measured_us < 20 and row.measured_us == int(row.measured_us)
+    """Whether a value is rounded to a microsecond, so that no fit should see it.
+
+    Every row of the kernel-wall clock is: there only those stay out where a microsecond is
+    more than a few per cent, or that clock's offset could not be had at all.
+    """
+    rounded = row.measured_us == int(row.measured_us)
+    return rounded and (row.kind == "profiled" or row.measured_us < 20)
 
 
 def contractions_of(rows: Sequence[Row]) -> Contraction:

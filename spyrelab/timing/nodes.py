@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +68,8 @@ class Step:
         Counter name (as in ``emulator.Counters``) to an int64 array [cores].
     port_bytes : float
         Bytes that cross the port, multicast once, sticks whole.
+    narrow : callable, optional
+        Makes the step for some of its cores, where cores share the port.
     """
 
     engine: Engine
@@ -79,14 +83,22 @@ class Step:
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     port_bytes: float = 0.0
     access: Access | None = None
+    narrow: Callable[[np.ndarray, Step], Step | None] | None = None
+
+    def changed(self, **fields: Any) -> Step:
+        """A copy with other fields; ``dataclasses.replace`` is much slower."""
+        made = object.__new__(Step)
+        made.__dict__.update(self.__dict__, **fields)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
 class Iterations:
-    """``count`` iterations in a row that do the same."""
+    """``count`` iterations in a row that do the same; or that often the runs of a pattern."""
 
     count: int
     body: tuple[Node, ...]
+    pattern: tuple[Iterations, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.ktir import AffineSet, MemorySpace, Operation, Value
-from spyrelab.ktir.affine import AffineMap, Binary, Dim
+from spyrelab.ktir import AffineSet, MemorySpace, Operation
+from spyrelab.ktir.affine import AffineMap
+from spyrelab.ktir.ir import Subscript
 from spyrelab.ktir.types import element_of
+from spyrelab.timing.motion import Moving, plain
 from spyrelab.timing.scalars import Scalar, Unknown
 
-__all__ = ["Tile", "View", "boxes", "clipped", "run_elements"]
+__all__ = ["Tile", "View", "gather_of", "run_elements", "tile_of", "view_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A memory view; extents and lows are arrays [cores] or Unknown.
+    """A memory view; extents and lows are numbers per core, or Unknown.
 
     ``space`` is None for device memory, -1 for the running core's scratchpad, else a core.
+    ``points`` is its coordinate set where that is no box, with the values of its symbols.
     """
 
     address: Scalar
@@ -31,11 +34,22 @@ class View:
     strides: tuple[Scalar, ...]
     lows: tuple[Scalar, ...]
     space: int | None
+    points: AffineSet | None = None
+    symbols: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """An access tile: starts, a box relative to them, and the views that hold it."""
+    """An access tile: starts, a box relative to them, and the views that hold it.
+
+    Attributes
+    ----------
+    points : AffineSet or None
+        The set of its variables where that is no box, with the values of its ``symbols``.
+    subscripts : tuple of Subscript
+        Of an indirect tile: how variables and ``captures`` become coordinates, through
+        ``indices``.
+    """
 
     parts: tuple[View, ...]
     starts: tuple[Scalar, ...]
@@ -43,29 +57,31 @@ class Tile:
     extents: tuple[Scalar, ...]
     shape: tuple[int | None, ...]
     order: AffineMap | None = None
-    gathered: int = 0
-    """Leading axes whose place depends on an index (0: a plain box)."""
-    index_bytes: int = 0
-    """Bytes of device memory that are read to find the places."""
+    points: AffineSet | None = None
+    symbols: tuple[Scalar, ...] = ()
+    captures: tuple[Scalar, ...] = ()
+    subscripts: tuple[Subscript, ...] = ()
+    indices: tuple[tuple[View, ...], ...] = ()
 
 
 def view_of(operation: Operation, operands: Sequence[Scalar], base: str, cores: int) -> View:
     """``ktdp.construct_memory_view``."""
     attributes = operation.attributes
     rest = iter(operands[1:])
-    sizes = tuple(_full(s, cores) if s is not None else next(rest) for s in attributes["sizes"])
-    strides = tuple(_full(s, cores) if s is not None else next(rest) for s in attributes["strides"])
-    symbols = [s for s, known in zip(sizes, attributes["sizes"], strict=True) if known is None]
-    lows: tuple[Scalar, ...] = tuple(_full(0, cores) for _ in sizes)
+    sizes = tuple(full(s, cores) if s is not None else next(rest) for s in attributes["sizes"])
+    strides = tuple(full(s, cores) if s is not None else next(rest) for s in attributes["strides"])
+    lows: tuple[Scalar, ...] = tuple(full(0, cores) for _ in sizes)
     points: AffineSet | None = attributes.get("coordinate_set")
+    symbols = tuple(operands[1:][: points.symbols]) if points is not None else ()
     if points is not None and points.box is not None:
         lows, sizes = _box(points, symbols, cores)
+        points = None
     space: MemorySpace | None = attributes.get("memory_space")
     where = None
     if space is not None and space.core_local:
         where = -1 if space.core is None else space.core
     itemsize = element_of(operation.result.type).itemsize
-    return View(operands[0], base, itemsize, sizes, strides, lows, where)
+    return View(operands[0], base, itemsize, sizes, strides, lows, where, points, symbols)
 
 
 def tile_of(
@@ -78,64 +94,64 @@ def tile_of(
     """``ktdp.construct_access_tile``."""
     attributes = operation.attributes
     starts = tuple(
-        _apply(attributes["base_map"], index, captures)
+        _apply(attributes["base_map"], index, captures, cores)
         for index in range(len(attributes["base_map"].results))
     )
     shape: tuple[int | None, ...] = operation.result.type.shape  # type: ignore[union-attr]
     points: AffineSet | None = attributes.get("access_tile_set")
-    if points is not None and points.box is not None:
-        lows, extents = _box(points, list(symbols), cores)
-    else:
-        lows = tuple(_full(0, cores) for _ in starts)
-        extents = tuple(_full(extent or 1, cores) for extent in shape)
-    return Tile(parts, starts, lows, extents, shape, attributes.get("access_tile_order"))
+    lows, extents, points = _tile_box(points, symbols, shape, cores)
+    order = attributes.get("access_tile_order")
+    return Tile(parts, starts, lows, extents, shape, order, points, tuple(symbols))
 
 
 def gather_of(
-    operation: Operation, parts: tuple[View, ...], indices: Sequence[View], cores: int
+    operation: Operation,
+    parts: tuple[View, ...],
+    indices: Sequence[tuple[View, ...]],
+    captures: Sequence[Scalar],
+    symbols: Sequence[Scalar],
+    cores: int,
 ) -> Tile:
-    """``ktdp.construct_indirect_access_tile``: the trailing direct axes are runs."""
+    """``ktdp.construct_indirect_access_tile``: lows and extents are those of its variables."""
+    attributes = operation.attributes
     shape: tuple[int | None, ...] = operation.result.type.shape  # type: ignore[union-attr]
-    subscripts = operation.attributes["subscripts"]
-    direct = 0
-    for subscript in reversed(subscripts):
-        if subscript.view is not None:
-            break
-        direct += 1
-    gathered = max(1, len(shape) - direct)
-    full = tuple(_full(extent or 1, cores) for extent in shape)
-    zero = tuple(_full(0, cores) for _ in shape)
-    read = 0
-    for subscript in subscripts:
-        if subscript.view is not None and indices[subscript.view].space is None:
-            used = _dims(subscript.map)
-            extents = [shape[d] or 1 for d in sorted(used) if d < len(shape)]
-            read += math.prod(extents) * indices[subscript.view].itemsize
-    return Tile(parts, zero, zero, full, shape, None, gathered, read)
+    points: AffineSet | None = attributes.get("variables_space_set")
+    lows, extents, points = _tile_box(points, symbols, shape, cores)
+    return Tile(
+        parts,
+        (),
+        lows,
+        extents,
+        shape,
+        attributes.get("variables_space_order"),
+        points,
+        tuple(symbols),
+        tuple(captures),
+        tuple(attributes["subscripts"]),
+        tuple(indices),
+    )
 
 
-def _dims(mapping: AffineMap) -> set[int]:
-    """Dimensions that a map depends on."""
-    found: set[int] = set()
-    pending: list[Any] = list(mapping.results)
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Dim):
-            found.add(expr.index)
-        elif isinstance(expr, Binary):
-            pending += [expr.left, expr.right]
-    return found
+def _tile_box(
+    points: AffineSet | None,
+    symbols: Sequence[Scalar],
+    shape: Sequence[int | None],
+    cores: int,
+) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...], AffineSet | None]:
+    if points is not None and points.box is not None:
+        return (*_box(points, symbols, cores), None)
+    lows = tuple(full(0, cores) for _ in shape)
+    unknown = Unknown("a size that the program does not give")
+    sizes = tuple(unknown if n is None else full(n, cores) for n in shape)
+    return lows, sizes, points
 
 
-def _apply(mapping: AffineMap, index: int, captures: Sequence[Scalar]) -> Scalar:
-    known: list[np.ndarray] = []
+def _apply(mapping: AffineMap, index: int, captures: Sequence[Scalar], cores: int) -> Scalar:
     for capture in captures:
         if isinstance(capture, Unknown):
             return capture
-        known.append(capture)
-    value = AffineMap(mapping.dims, mapping.symbols, (mapping.results[index],))(known)[0]
-    cores = len(known[0]) if known else 1
-    return _full(value, cores) if np.ndim(value) == 0 else np.asarray(value)
+    value = AffineMap(mapping.dims, mapping.symbols, (mapping.results[index],))(captures)[0]
+    return value if isinstance(value, Moving) else full(value, cores)
 
 
 def _box(
@@ -150,71 +166,53 @@ def _box(
             lows.append(unknown)
             extents.append(unknown)
             continue
-        plain = [np.zeros(cores, np.int64) if isinstance(s, Unknown) else s for s in known]
-        first, last = _full(low(plain), cores), _full(high(plain), cores)
-        lows.append(first)
-        extents.append(np.maximum(last - first + 1, 0))
+        values: list[Any] = [0 if isinstance(s, Unknown) else s for s in known]
+        first, extent = low(values), high(values) - low(values) + 1
+        lows.append(first if isinstance(first, Moving) else full(first, cores))
+        if isinstance(extent, Moving):
+            extents.append(extent.course.maximum(extent, full(0, cores)))
+        else:
+            extents.append(np.maximum(full(extent, cores), 0))
     return tuple(lows), tuple(extents)
 
 
-def _full(value: Any, cores: int) -> np.ndarray:
+def full(value: Any, cores: int) -> np.ndarray:
+    """A number as an array over cores."""
     array = np.asarray(value, np.int64)
-    return np.broadcast_to(array, (cores,)) if array.ndim == 0 else array
-
-
-def boxes(tile: Tile, part: View, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Per core the box that a tile touches in one view: lows, highs, and whether they are exact.
-
-    A place that is not known is taken to lie inside the view.
-    """
-    rank, cores, exact = len(tile.starts), len(active), True
-    lows, highs = np.zeros((cores, rank), np.int64), np.zeros((cores, rank), np.int64)
-    for axis in range(rank):
-        start, low, extent = tile.starts[axis], tile.lows[axis], tile.extents[axis]
-        if isinstance(extent, Unknown):
-            exact, extent = False, _full(tile.shape[axis] or 1, cores)
-        if isinstance(start, Unknown) or isinstance(low, Unknown):
-            exact = False
-            highs[:, axis] = extent
-            continue
-        first = start + low
-        last = first + extent
-        limit_low, limit_size = part.lows[axis], part.sizes[axis]
-        if tile.gathered or isinstance(limit_low, Unknown) or isinstance(limit_size, Unknown):
-            exact = exact and not tile.gathered
-        else:
-            first = np.clip(first, limit_low, limit_low + limit_size)
-            last = np.clip(last, limit_low, limit_low + limit_size)
-        lows[:, axis], highs[:, axis] = first, np.maximum(first, last)
-    highs[~active] = lows[~active]
-    return lows, highs, exact
-
-
-def clipped(lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
-    """Elements of each core's box."""
-    return np.prod(np.maximum(highs - lows, 0), axis=1, dtype=np.int64)
+    return np.full(cores, array) if array.ndim == 0 else array
 
 
 def run_elements(tile: Tile, part: View) -> int:
     """Elements in a row of memory that a transfer takes at once, from the first core's tile."""
-    if tile.gathered:
-        shape = [extent or 1 for extent in tile.shape[tile.gathered :]]
-        return max(1, math.prod(shape))
+    if tile.subscripts:
+        return _direct_run(tile)
     run = 1
     for axis in reversed(range(len(tile.extents))):
         extent, stride, size = tile.extents[axis], part.strides[axis], part.sizes[axis]
         if isinstance(extent, Unknown) or isinstance(stride, Unknown):
             break
-        if int(np.max(extent)) == 1:
+        longest = int(np.max(plain(extent)))
+        if longest == 1:
             continue
-        if int(stride[0]) != run:
+        if int(plain(stride)[0]) != run:
             break
-        run *= int(np.max(extent))
-        if isinstance(size, Unknown) or int(np.max(extent)) < int(np.max(size)):
+        run *= longest
+        if isinstance(size, Unknown) or longest < int(np.max(plain(size))):
             break
     return run
 
 
-def name_of(value: Value) -> str:
-    """How a message calls a value."""
-    return f"%{value.name}"
+def _direct_run(tile: Tile) -> int:
+    """Trailing axes of an indirect tile that no index decides on are runs."""
+    direct = 0
+    for subscript in reversed(tile.subscripts):
+        if subscript.view is not None:
+            break
+        direct += 1
+    sizes = [1 if n is None else n for n in tile.shape[max(1, len(tile.shape) - direct) :]]
+    return max(1, math.prod(sizes))
+
+
+def clipped(lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
+    """Elements of each core's box."""
+    return np.prod(np.maximum(highs - lows, 0), axis=1, dtype=np.int64)

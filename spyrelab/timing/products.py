@@ -14,6 +14,7 @@ import numpy as np
 
 from spyrelab.emulator.groups import Exchange
 from spyrelab.ktir import Function, Operation, Value, walk
+from spyrelab.ktir.affine import Dim
 from spyrelab.ktir.types import element_of
 from spyrelab.timing.contraction import Contraction, EngineSeconds, price
 from spyrelab.timing.nodes import Access, Engine, Iterations, Loop, Node, Step
@@ -36,11 +37,15 @@ _TRANSPARENT = (
 
 @dataclass(frozen=True)
 class Product:
-    """A product found in a program: its operation, and the two loads that feed it."""
+    """A product found in a program: its operation, and the two loads that feed it.
+
+    ``batch_axes`` are the axes of the loads' views that become the first axis of their tiles.
+    """
 
     operation: Operation
     left: Operation
     right: Operation
+    batch_axes: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,21 @@ def flatten(nodes: Sequence[Node], times: int = 1) -> Iterator[tuple[Step, int]]
         if isinstance(node, Loop):
             for run in node.runs:
                 yield from flatten(run.body, times * run.count)
+                if run.pattern:
+                    yield from flatten([Loop(None, run.pattern)], times * run.count)
         else:
             yield node, times
+
+
+def count_turns(nodes: Sequence[Node]) -> int:
+    """Iterations of counted loops, those inside each other multiplied."""
+    total = 0
+    for node in nodes:
+        if isinstance(node, Loop):
+            for run in node.runs:
+                once = count_turns([Loop(None, run.pattern)]) if run.pattern else int(node.counted)
+                total += run.count * (once + count_turns(run.body))
+    return total
 
 
 def find_product(function: Function, walked: Walked) -> Product | None:
@@ -78,7 +96,18 @@ def find_product(function: Function, walked: Walked) -> Product | None:
     hulls = [walked.hulls.get(left), walked.hulls.get(right)]
     if any(hull is None or not hull.exact for hull in hulls):
         return None
-    return Product(found[0], left, right)
+    axes = _visited_first(makers, left), _visited_first(makers, right)
+    return Product(found[0], left, right, axes)
+
+
+def _visited_first(makers: dict[Value, Operation], load: Operation) -> int:
+    """The axis of its view that a load makes the first axis of its tile."""
+    tile = makers.get(load.operands[0])
+    order = tile.attributes.get("access_tile_order") if tile is not None else None
+    if order is None:
+        return 0
+    first = order.results[0]
+    return first.index if isinstance(first, Dim) else 0
 
 
 def _is_product(operation: Operation) -> bool:
@@ -102,7 +131,7 @@ def plan_product(card: Card, product: Product, walked: Walked) -> Plan | None:
         return None
     work = _contraction(card, product, walked, steps, macs)
     busy = price(work, card.machine, card.constants)
-    nodes = _nodes(card, product, work, busy, steps, macs)
+    nodes = _nodes(card, product, work, busy, steps, macs, _partners(walked))
     return Plan(nodes, work, busy, (left.base, right.base))
 
 
@@ -152,16 +181,29 @@ def _contraction(
         fraction=card.fraction,
         itemsize=min(left.itemsize, 2),
         macs_per_cycle=rates.get(element.name, rates["f16"] // 4),
+        right_kept=_kept(product, right, steps),
     )
+
+
+def _kept(product: Product, right: Access, steps: Sequence[tuple[Step, int]]) -> bool:
+    """Whether one load of a right block serves several products, and none is loaded twice."""
+    loads = [(step, times) for step, times in steps if step.operation is product.right]
+    products = sum(times for step, times in steps if step.operation is product.operation)
+    read = sum(step.counts["ddr_read"] * times for step, times in loads)
+    once = clipped(right.lows, right.highs) * right.itemsize
+    return sum(times for _, times in loads) < products and bool(np.all(read <= once))
 
 
 def _batch(product: Product, left: Access, right: Access, core: int) -> tuple[int, bool]:
     """Batch entries of a core's share, and whether the whole product has several."""
-    extents = [access.highs[core] - access.lows[core] for access in (left, right)]
-    if min(len(e) for e in extents) < 3 or extents[0][0] != extents[1][0]:
+    if "batch" not in product.operation.name:
         return 1, False
-    whole = int(left.highs[:, 0].max() - left.lows[:, 0].min())
-    return int(extents[0][0]), whole > 1
+    first, second = product.batch_axes
+    share = int(left.highs[core][first] - left.lows[core][first])
+    if share != right.highs[core][second] - right.lows[core][second]:
+        return 1, False
+    whole = int(left.highs[:, first].max() - left.lows[:, first].min())
+    return share, whole > 1
 
 
 def _shared(access: Access) -> tuple[int, float]:
@@ -185,6 +227,13 @@ def _chains(card: Card, exchanges: Sequence[Exchange]) -> tuple[int, bool]:
     return max(map(len, groups), default=1), bool(crossing.max() > CHAINS_PER_SEGMENT)
 
 
+def _partners(walked: Walked) -> tuple[np.ndarray, ...]:
+    """Groups of cores that share a sum."""
+    found = list(walked.exchanges.values())[:1]
+    groups = [tiles for exchange in found for tiles in exchange.producers.values()]
+    return tuple(np.array(tiles) for tiles in groups if len(tiles) > 1)
+
+
 def _nodes(
     card: Card,
     product: Product,
@@ -192,27 +241,32 @@ def _nodes(
     busy: EngineSeconds,
     steps: Sequence[tuple[Step, int]],
     macs: np.ndarray,
+    partners: tuple[np.ndarray, ...],
 ) -> tuple[Node, ...]:
     count = int(busy.steps)
     share = macs / macs.max()
     totals = {key: _total(steps, key, card.cores) for key in _KEYS}
     reads = [Value(name, product.operation.operands[i].type) for i, name in enumerate("ab")]
     made = Value("sum", product.operation.results[0].type)
+    first: list[Node] = []
     body: list[Node] = []
     port = float(busy.port_read + busy.port_spill)
     crossing = [float(nbytes) for nbytes in busy.read_bytes]
     for value, nbytes, label in zip(reads, crossing, ("left", "right"), strict=True):
         weight = nbytes / sum(crossing)
-        seconds = float(busy.load) * weight * share / count
-        body.append(
+        # What the program keeps is there before the first product.
+        whole = label == "right" and bool(work.right_kept)
+        parts = 1 if whole else count
+        seconds = float(busy.load) * weight * share / parts
+        (first if whole else body).append(
             Step(
                 Engine.LOAD,
                 f"load {label} operand",
                 product.left if label == "left" else product.right,
                 np.where(macs > 0, seconds, -1.0),
-                port * weight / count,
+                port * weight / parts,
                 writes=(value,),
-                port_bytes=nbytes / count,
+                port_bytes=nbytes / parts,
             )
         )
     pt = np.where(macs > 0, float(busy.pt) * share / count, -1.0)
@@ -223,10 +277,11 @@ def _nodes(
     store = _store(card, work, busy, totals["ddr_write"], made, 1 if folded else count)
     if not folded:
         body.append(store)
-    nodes: list[Node] = [Loop(None, (Iterations(count, tuple(body)),), (), False)]
+    nodes = [*first, Loop(None, (Iterations(count, tuple(body)),), (), False)]
     if folded:
         ring = np.where(macs > 0, float(busy.ring) * share, -1.0)
-        nodes.append(Step(Engine.SUMS, "fold partial sums", None, ring, 0.0, (made,), (made,)))
+        fold = "fold partial sums"
+        nodes.append(Step(Engine.SUMS, fold, None, ring, 0.0, (made,), (made,), partners))
         nodes.append(store)
     return tuple(nodes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from spyrelab.ktir import Module
 from spyrelab.machine import Machine
+from spyrelab.timing.errors import whole
 from spyrelab.timing.nodes import Engine
 from spyrelab.timing.products import Plan
 from spyrelab.timing.schedule import Schedule
@@ -40,6 +42,7 @@ _SAID = {
     "ring": "data ring",
     "sums": "partial sums",
     "launch": "launch",
+    "turns": "start of loop turns",
 }
 
 
@@ -51,9 +54,14 @@ class Estimate:
     schedule : Schedule
         Segments of every engine.
     counts : dict
-        Exact counts per core, by the names of ``emulator.Counters`` (``ddr_read``, ...).
+        Counts per core, by the names of ``emulator.Counters`` (``ddr_read``, ...).
     plan : Plan or None
         The matrix product that the program is, if it is one.
+    inexact : tuple of str
+        Why counts may differ from the emulator's, such as indices that were not given.
+        Empty: they are equal.
+    turns : int
+        Iterations of counted loops, one after the other.
     """
 
     def __init__(
@@ -65,10 +73,13 @@ class Estimate:
         plan: Plan | None,
         module: Module,
         function: str,
+        inexact: tuple[str, ...] = (),
+        turns: int = 0,
     ) -> None:
         self.name, self.card, self.schedule = name, card, made
         self.counts, self.plan = counts, plan
         self.module, self.function = module, function
+        self.inexact, self.turns = inexact, turns
 
     @property
     def machine(self) -> Machine:
@@ -111,14 +122,39 @@ class Estimate:
 
     def busy(self, unit: str) -> float:
         """Share of the time that a unit works (0 to 1), on the core where it works most."""
+        if unit in ("launch", "turns"):
+            return self._overhead(unit)
         return self.busy_seconds(unit) / self.seconds
+
+    def _overhead(self, unit: str) -> float:
+        launch = self.card.constants.launch_seconds
+        turns = self.turns * self.machine.loop_iteration_seconds
+        return min(1.0, (launch if unit == "launch" else turns) / self.seconds)
 
     @property
     def bottleneck(self) -> str:
-        """The unit that works the largest share of the time; ``launch`` if that is most."""
+        """The unit that works the largest share of the time.
+
+        ``launch`` if that takes most of it; ``turns`` if the starts of loop iterations take
+        more than any unit.
+        """
         if self.card.constants.launch_seconds > self.seconds / 2:
             return "launch"
-        return max(UNITS, key=lambda unit: (self.busy(unit), -list(UNITS).index(unit)))
+        names = [*UNITS, "turns"]
+        return max(names, key=lambda unit: (self.busy(unit), -names.index(unit)))
+
+    @cached_property
+    def lx_overflow(self) -> str | None:
+        """Why the emulator refuses the program: its tiles need more scratchpad than there is."""
+        from spyrelab.emulator import LoweringError, LxOverflowError, lower
+
+        try:
+            lower(self.module, self.function, self.machine, self.card.cores)
+        except LxOverflowError as error:
+            return str(error)
+        except LoweringError:
+            return None
+        return None
 
     def describe(self, unit: str) -> str:
         """What a unit is called in a sentence."""
@@ -136,7 +172,8 @@ class Estimate:
 
     def plot(self, ax: Any = None, cores: int = 4) -> Any:
         """Draw the timeline of the first cores; returns the axes."""
-        return import_module("spyrelab.viz.timeline").draw_timeline(self, ax, cores)
+        drawn = whole("cores", cores)
+        return import_module("spyrelab.viz.timeline").draw_timeline(self, ax, drawn)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
@@ -148,6 +185,7 @@ class Estimate:
             "bottleneck": self.bottleneck,
             "busy": {unit: round(self.busy(unit), 6) for unit in UNITS},
             "port_bytes": self.port_bytes,
+            "inexact": list(self.inexact),
             "counts": {name: int(values.sum()) for name, values in sorted(self.counts.items())},
         }
 

@@ -8,8 +8,9 @@ Loops are run until an iteration only shifts every clock, then moved on at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,19 +24,43 @@ __all__ = ["Schedule", "Segment", "schedule"]
 SETTLING = 8
 """Iterations after which a loop that has not settled is moved on by its last shift."""
 
+FEW = 4
+"""Iterations from which on it pays to see whether a loop settles: it takes three to tell."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(slots=True, eq=False)
 class Segment:
-    """A step on the engines of all cores, ``repeats`` times ``period`` seconds apart.
+    """A step on the engines of all cores, repeated by the loops round it.
 
-    ``starts`` and ``ends`` are arrays [cores]; equal where a core takes no part.
+    ``first`` and ``until`` are when it begins and ends, minus infinity where a core takes no part.
+    ``levels`` are the loops, innermost first: how often, and how many seconds apart on every core.
     """
 
     step: Step
-    starts: np.ndarray
-    ends: np.ndarray
-    repeats: int = 1
-    period: np.ndarray | None = None
+    first: np.ndarray
+    until: np.ndarray
+    levels: tuple[tuple[int, np.ndarray], ...] = ()
+
+    @property
+    def starts(self) -> np.ndarray:
+        """When each core begins; 0 where it takes no part."""
+        return np.where(self.until > -np.inf, self.first, 0.0)
+
+    @property
+    def ends(self) -> np.ndarray:
+        """When each core ends; 0 where it takes no part."""
+        return np.maximum(self.until, 0.0)
+
+    @property
+    def repeats(self) -> int:
+        """How often the step is taken in all."""
+        return math.prod(count for count, _ in self.levels)
+
+    @property
+    def extent(self) -> np.ndarray:
+        """Seconds from the first start to the last."""
+        zero = np.zeros(len(self.starts))
+        return sum(((count - 1) * period for count, period in self.levels), zero)
 
     @property
     def busy(self) -> np.ndarray:
@@ -106,6 +131,7 @@ class _Clock:
         self.state = _State({}, {}, start.copy(), start.copy(), start[:1].copy())
         self.credit = 0.0
         self.stretch = 1.0
+        self.waiting = False
         self.times = 1
         self.last = start.copy()
 
@@ -121,6 +147,8 @@ class _Clock:
         if isinstance(node, Loop):
             self._loop(node)
         elif node.engine is Engine.NONE:
+            if not node.writes:
+                return
             when = self._operands(node)
             for value in node.writes:
                 self.state.ready[value] = when
@@ -137,30 +165,28 @@ class _Clock:
 
     def _step(self, step: Step, into: dict[Value, np.ndarray] | None) -> None:
         state = self.state
-        active = step.seconds >= 0
+        # Minus infinity for cores that take no part: their clocks then stay what they are.
+        own = np.where(step.seconds >= 0, step.seconds, -np.inf)
         free = state.free.get(step.engine, self.start)
         begin = np.maximum(np.maximum(free, self._operands(step)), state.issue)
-        if into is not None:
+        if into is not None or (self.waiting and step.engine is Engine.LOAD):
             begin = np.maximum(begin, state.gate)
         for members in step.meets:
             begin = begin.copy()
             begin[members] = begin[members].max()
-        end = begin + np.where(active, step.seconds, 0.0) * self.stretch
+        end = begin + (own if self.stretch == 1.0 else own * self.stretch)
         if step.port_seconds > 0:
-            end = self._through_port(step, begin, end, active)
-        end = np.where(active, end, begin)
-        state.free[step.engine] = np.where(active, end, free)
+            end = self._through_port(step, begin, end)
+        state.free[step.engine] = np.maximum(free, end)
         target = state.ready if into is None else into
         for value in step.writes:
             before = state.ready.get(value, self.start)
-            target[value] = np.where(active, end, before)
-        self.last = np.where(active, np.maximum(self.last, end), self.last)
-        starts = np.where(active, begin, 0.0)
-        self.segments.append(Segment(step, starts, np.where(active, end, 0.0)))
+            target[value] = np.maximum(before, end)
+        self.last = np.maximum(self.last, end)
+        self.segments.append(Segment(step, begin, end))
 
-    def _through_port(
-        self, step: Step, begin: np.ndarray, end: np.ndarray, active: np.ndarray
-    ) -> np.ndarray:
+    def _through_port(self, step: Step, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+        active = end > -np.inf
         work = step.port_seconds * self.stretch
         first = float(begin[active].min()) if active.any() else 0.0
         # Idle time of the port counts for nothing, but what an iteration leaves is caught up.
@@ -168,37 +194,64 @@ class _Clock:
         self.state.port = np.array([base + work])
         self.port_seconds += work * self.times
         self.port_bytes += step.port_bytes * self.times
-        return np.maximum(end, base + work)
+        return np.where(active, np.maximum(end, base + work), end)
 
     # -- loops -------------------------------------------------------------------------------
 
     def _loop(self, loop: Loop) -> None:
-        saved = self.credit, self.stretch
+        saved = self.credit, self.stretch, self.waiting
         for init, argument, _, _ in loop.carried:
             self._copy(init, argument)
         runs = [run for run in loop.runs if run.count]
         for number, run in enumerate(runs):
-            following = runs[number + 1].body if number + 1 < len(runs) else ()
-            self._runs(loop, run, following, ahead=number > 0)
+            following = _first(runs[number + 1 : number + 2])
+            if run.pattern:
+                self._pattern(loop, run, following, ahead=number > 0)
+            else:
+                self._runs(loop, run, following, ahead=number > 0)
         for init, _, yielded, result in loop.carried:
             self._copy(yielded if runs else init, result)
-        self.credit, self.stretch = saved
+        self.credit, self.stretch, self.waiting = saved
 
     def _copy(self, source: Value, target: Value) -> None:
         if source in self.state.ready:
             self.state.ready[target] = self.state.ready[source]
 
     def _runs(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
-        self.credit, self.stretch = _pressure(self.card, run.body)
         double = _fits_twice(self.card, run.body)
+        # With room for one set of loads only, they wait until the last one has been used:
+        # engines take turns, so they leave each other nothing to catch up and no wait.
+        self.waiting = not double
+        self.credit, self.stretch = _pressure(self.card, run.body) if double else (0.0, 1.0)
         loads, rest = _parted(run.body) if double else ([], list(run.body))
         after = _parted(following)[0] if _fits_twice(self.card, following) else []
+        left = run.count - 1
         if not ahead:
             self._ahead(loads, commit=True)
-        self._repeat(loop, rest, loads, run.count - 1)
+            if left:
+                # Nothing came before that could have left the port idle.
+                credit, self.credit = self.credit, 0.0
+                self._iteration(loop, rest, loads)
+                self.credit = credit
+                left -= 1
+        self._repeat(loop, rest, loads, left)
         # Nothing follows that could have used the port earlier, so nothing is caught up.
         self.credit = 0.0
         self._iteration(loop, rest, after)
+
+    def _pattern(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
+        """Runs that come again and again: cycles are what the iterations of others are."""
+        inner = [r for r in run.pattern if r.count]
+
+        def cycle(after: Sequence[Node], begun: bool) -> None:
+            for number, part in enumerate(inner):
+                then = _first(inner[number + 1 : number + 2]) or after
+                self._runs(loop, part, then, begun or number > 0)
+
+        if run.count > 1:
+            cycle(_first(inner), ahead)
+            self._until_settled(lambda: cycle(_first(inner), True), run.count - 2)
+        cycle(following, ahead or run.count > 1)
 
     def _ahead(self, loads: Sequence[Step], commit: bool) -> dict[Value, np.ndarray]:
         made: dict[Value, np.ndarray] = {}
@@ -230,48 +283,69 @@ class _Clock:
         return ends
 
     def _repeat(self, loop: Loop, rest: Sequence[Node], loads: Sequence[Step], count: int) -> None:
+        self._until_settled(lambda: self._iteration(loop, rest, loads), count)
+
+    def _until_settled(self, once: Callable[[], None], count: int) -> None:
+        """Do something ``count`` times, most of them at once when it only shifts the clocks."""
+        if count < FEW:
+            for _ in range(count):
+                once()
+            return
         before: dict[object, np.ndarray] = {}
         shifts: dict[object, np.ndarray] | None = None
         done = 0
         while done < count:
             mark, work, nbytes = len(self.segments), self.port_seconds, self.port_bytes
             previous = self.last
-            self._iteration(loop, rest, loads)
+            once()
             done += 1
             now = self.state.entries()
             moved = {key: now[key] - before[key] for key in now if key in before}
             settled = shifts is not None and len(moved) == len(now) and _same(moved, shifts)
+            settled = settled and _in_step(moved, self.last - previous)
             if settled or (done >= SETTLING and len(moved) == len(now)):
                 left = count - done
                 self.state.move(moved, left)
-                self._multiply(mark, left, self.last - previous)
+                self._multiply(mark, left, moved)
                 self.port_seconds += (self.port_seconds - work) * left
                 self.port_bytes += (self.port_bytes - nbytes) * left
                 return
             before, shifts = now, moved
 
-    def _multiply(self, mark: int, left: int, shift: np.ndarray) -> None:
+    def _multiply(self, mark: int, left: int, moved: dict[object, np.ndarray]) -> None:
+        """Repeat what was done since ``mark``, every engine by its own shift."""
         if not left:
             return
         for index in range(mark, len(self.segments)):
             old = self.segments[index]
-            self.segments[index] = _repeated(old, left, shift)
-        self.last = self.last + shift * left
+            shift = moved[old.step.engine]
+            repeated = replace(old, levels=(*old.levels, (left + 1, shift)))
+            self.segments[index] = repeated
+            self.last = np.maximum(self.last, old.until + repeated.extent)
 
 
-def _repeated(segment: Segment, left: int, shift: np.ndarray) -> Segment:
-    if segment.repeats == 1:
-        return Segment(segment.step, segment.starts, segment.ends, left + 1, shift)
-    # A loop inside a loop: its own repeats stay, the outer ones only count.
-    return Segment(
-        segment.step, segment.starts, segment.ends, segment.repeats * (left + 1), segment.period
-    )
+def _first(runs: Sequence[Iterations]) -> Sequence[Node]:
+    """The body that comes first."""
+    if not runs:
+        return ()
+    return _first([r for r in runs[0].pattern if r.count]) if runs[0].pattern else runs[0].body
 
 
 def _same(one: dict[object, np.ndarray], other: dict[object, np.ndarray]) -> bool:
     return one.keys() == other.keys() and all(
-        np.allclose(one[key], other[key], rtol=1e-9, atol=1e-15) for key in one
+        _close(one[key], other[key], 1e-9, 1e-15) for key in one
     )
+
+
+def _in_step(shifts: dict[object, np.ndarray], period: np.ndarray) -> bool:
+    """Whether every engine moves on by the same as the whole: none still runs ahead."""
+    moved = [shifts[key] for key in shifts if isinstance(key, Engine)]
+    return all(_close(s[s > 0], period[s > 0], 1e-6, 1e-12) for s in moved)
+
+
+def _close(one: np.ndarray, other: np.ndarray, part: float, least: float) -> bool:
+    """``numpy.allclose`` for small finite arrays, without its overhead."""
+    return bool((np.abs(one - other) <= least + part * np.abs(other)).all())
 
 
 def _parted(body: Sequence[Node]) -> tuple[list[Step], list[Node]]:
@@ -294,11 +368,11 @@ def _pressure(card: Card, body: Sequence[Node]) -> tuple[float, float]:
     port = sum(step.port_seconds for step in steps)
     if len(steps) < sum(not isinstance(n, Step) or n.engine is not Engine.NONE for n in body):
         return port, 1.0
-    busy: dict[Engine, np.ndarray] = {}
+    busy: dict[Engine, list[np.ndarray]] = {}
     for step in steps:
-        before = busy.get(step.engine, np.zeros(card.cores))
-        busy[step.engine] = before + np.maximum(step.seconds, 0.0)
-    times = [port, *(float(array.max()) for array in busy.values())]
+        busy.setdefault(step.engine, []).append(step.seconds)
+    sums = (np.maximum(np.array(seconds), 0.0).sum(axis=0) for seconds in busy.values())
+    times = [port, *(float(array.max()) for array in sums)]
     largest = max(times, default=0.0)
     if largest <= 0:
         return port, 1.0

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from spyrelab.timing.nodes import Loop, Node, Step
+import numpy as np
 
-__all__ = ["signature"]
+from spyrelab.timing.nodes import Iterations, Loop, Node, Step
 
-
-def signature(nodes: Sequence[Node]) -> tuple[Any, ...]:
-    """A key that is equal for nodes of equal engines, times and counts (places may differ)."""
-    return tuple(_of(node) for node in nodes)
+__all__ = ["same"]
 
 
-def _of(node: Node) -> tuple[Any, ...]:
-    if isinstance(node, Loop):
-        return tuple((run.count, signature(run.body)) for run in node.runs)
-    return _of_step(node)
+def same(one: Sequence[Node], other: Sequence[Node]) -> bool:
+    """Whether nodes have equal engines, times and counts (places may differ)."""
+    return len(one) == len(other) and all(map(_alike, one, other))
 
 
-def _of_step(step: Step) -> tuple[Any, ...]:
-    counts = tuple((name, values.tobytes()) for name, values in sorted(step.counts.items()))
-    return id(step.operation), step.engine, step.seconds.tobytes(), step.port_seconds, counts
+def _alike(one: Node, other: Node) -> bool:
+    if isinstance(one, Step) and isinstance(other, Step):
+        return one is other or _same_step(one, other)
+    if isinstance(one, Loop) and isinstance(other, Loop):
+        return _same_runs(one.runs, other.runs)
+    return False
+
+
+def _same_runs(one: Sequence[Iterations], other: Sequence[Iterations]) -> bool:
+    return len(one) == len(other) and all(
+        a.count == b.count and same(a.body, b.body) and _same_runs(a.pattern, b.pattern)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _same_step(one: Step, other: Step) -> bool:
+    return (
+        one.operation is other.operation
+        and one.engine is other.engine
+        and one.port_seconds == other.port_seconds
+        and _same_bytes(one.seconds, other.seconds)
+        and one.counts.keys() == other.counts.keys()
+        and all(_same_bytes(one.counts[name], other.counts[name]) for name in one.counts)
+    )
+
+
+def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+    return one is other or one.tobytes() == other.tobytes()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from spyrelab.ktir.types import SCALARS
 from spyrelab.machine import SPYRE, Machine
-from spyrelab.timing.constants import CONSTANTS, Constants
-from spyrelab.timing.contraction import Contraction, seconds
-from spyrelab.timing.errors import TimingError
+from spyrelab.timing.constants import CONSTANTS, Constants, for_machine
+from spyrelab.timing.contraction import Contraction, combine, price, seconds
+from spyrelab.timing.errors import TimingError, share, whole
 
-__all__ = ["Split", "SplitChoice", "best_split", "split_times"]
+__all__ = ["Split", "SplitChoice", "best_split", "scheduled_seconds", "split_times"]
 
 Split = tuple[int, int, int, int]
 """Parts of (b, m, n, k)."""
@@ -43,7 +44,8 @@ def best_split(
     Raises
     ------
     TimingError
-        Sizes below one, or a product too small to be cut into ``cores`` parts.
+        Sizes that are no whole numbers above zero, cores that the machine does not have, a share
+        that is none, or a product too small to be cut into ``cores`` parts.
     """
     return split_times(b, m, n, k, dtype, lx_backend_fraction, cores, machine, constants)[0]
 
@@ -64,20 +66,53 @@ def split_times(
 
     Depth is cut between neighbours.  An fp8 product is not cut along k.
     """
-    if min(b, m, n, k) < 1:
-        raise TimingError(f"a product of sizes {(b, m, n, k)} is empty")
+    b, m, n, k = (whole("a size of a product", size) for size in (b, m, n, k))
+    used = whole("cores", machine.cores if cores is None else cores, machine.cores)
+    fraction = share(lx_backend_fraction)
+    return _split_times(b, m, n, k, dtype, fraction, used, machine, constants)
+
+
+def _split_times(
+    b: int,
+    m: int,
+    n: int,
+    k: int,
+    dtype: str,
+    lx_backend_fraction: float,
+    cores: int,
+    machine: Machine,
+    constants: Constants,
+) -> tuple[SplitChoice, ...]:
     if dtype not in machine.macs_per_cycle or dtype not in SCALARS:
         known = ", ".join(name for name in machine.macs_per_cycle if name in SCALARS)
         raise TimingError(f"no matrix rate is known for {dtype!r}; known types: {known}")
     itemsize = SCALARS[dtype].itemsize
-    splits = _splits((b, m, n, k), cores or machine.cores, machine, itemsize)
+    splits = _splits((b, m, n, k), cores, machine, itemsize)
     if not splits:
-        raise TimingError(f"{(b, m, n, k)} cannot be cut into {cores or machine.cores} parts")
+        raise TimingError(f"{(b, m, n, k)} cannot be cut into {cores} parts")
     table = np.array(splits, float)
     work = _work((b, m, n, k), table, itemsize, machine, dtype, lx_backend_fraction)
-    times = np.atleast_1d(seconds(work, machine, constants))
+    times = np.atleast_1d(scheduled_seconds(work, machine, constants))
     order = sorted(range(len(splits)), key=lambda i: (float(times[i]), splits[i][3], splits[i][0]))
     return tuple(SplitChoice(splits[i], float(times[i])) for i in order)
+
+
+def scheduled_seconds(work: Contraction, machine: Machine, constants: Constants) -> Any:
+    """`contraction.seconds` as the schedule has it, to which the fit need not be exact.
+
+    Where the port is the busiest, the store of the last step but one goes by while the matrix
+    unit works on the last.
+    """
+    k = for_machine(machine, constants)
+    busy = price(work, machine, constants)
+    early = np.where(np.asarray(work.partners) > 1, 0.0, busy.port_write)
+    port = busy.port_read + busy.port_spill + early
+    others = [busy.load, busy.pt, busy.store]
+    together = combine([busy.load, port, busy.pt], k.overlap_exponent)
+    largest = np.maximum.reduce([np.asarray(e, float) for e in (port, busy.load, busy.pt)])
+    hidden = np.minimum(busy.pt, early) * together / largest / busy.steps
+    bound = (port >= np.maximum.reduce([np.asarray(e, float) for e in others])) & (busy.steps > 1)
+    return seconds(work, machine, constants) - np.where(bound, hidden, 0.0)
 
 
 def _splits(

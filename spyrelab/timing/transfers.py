@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +13,10 @@ from spyrelab.ktir import Operation, Value
 from spyrelab.machine import Machine
 from spyrelab.timing.constants import Constants
 from spyrelab.timing.contraction import read_rate
+from spyrelab.timing.motion import Course, Moving, plain
 from spyrelab.timing.nodes import Access, Engine, Step
-from spyrelab.timing.places import Tile, View, boxes, clipped, run_elements
+from spyrelab.timing.places import Tile, View, run_elements
+from spyrelab.timing.touched import Touched
 
 __all__ = ["Card", "distinct_boxes", "transfer_steps"]
 
@@ -24,6 +29,13 @@ class Card:
     constants: Constants
     cores: int
     fraction: float
+    rates: dict[int, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def unicast_rate(self, active: int) -> float:
+        """Bytes per second of the port when as many cores read what nobody else does."""
+        if active not in self.rates:
+            self.rates[active] = float(read_rate(1, active, self.constants, self.machine))
+        return self.rates[active]
 
     @property
     def core_rate(self) -> float:
@@ -33,23 +45,79 @@ class Card:
 
 
 def transfer_steps(
-    card: Card, operation: Operation, tile: Tile, value: Value, active: np.ndarray
+    card: Card,
+    course: Course,
+    operation: Operation,
+    tile: Tile,
+    value: Value,
+    found: Touched,
 ) -> list[Step]:
     """The steps of ``ktdp.load`` or ``ktdp.store``, one per view that holds the tile."""
     store = operation.name == "ktdp.store"
+    reads, writes = ((value,), ()) if store else ((), (value,))
     steps = []
-    for part in tile.parts:
-        lows, highs, exact = boxes(tile, part, active)
-        count = clipped(lows, highs) * part.itemsize
+    for part, elements, low, high in zip(
+        tile.parts, found.counts, found.low, found.high, strict=True
+    ):
+        count = elements * part.itemsize
         if not count.any():
             continue
-        reads, writes = ((value,), ()) if store else ((), (value,))
         if part.space is None:
-            access = Access(part.base, lows, highs, part.itemsize, exact)
+            access = _access(course, part, low, high, count > 0, found.placed)
             made = _memory(card, operation, tile, part, access, count, store)
+            if not store:
+                _share_alike(course, access, (*low, *high))
+            course.touch(operation, _copied(access), low, high)
             steps.append(replace(made, reads=reads, writes=writes))
         else:
             steps.append(_scratchpad(card, operation, part, count, store, reads, writes))
+    return steps + _index_steps(card, operation, found)
+
+
+def _access(
+    course: Course,
+    part: View,
+    low: Sequence[Any],
+    high: Sequence[Any],
+    busy: np.ndarray,
+    placed: bool,
+) -> Access:
+    shape = (course.cores, len(low))
+    lows, highs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for axis, (first, last) in enumerate(zip(low, high, strict=True)):
+        lows[:, axis], highs[:, axis] = plain(first), plain(last)
+    highs[~busy] = lows[~busy]
+    return Access(part.base, lows, highs, part.itemsize, placed)
+
+
+def _copied(access: Access) -> Access:
+    return replace(access, lows=access.lows.copy(), highs=access.highs.copy())
+
+
+def _share_alike(course: Course, access: Access, places: Sequence[Any]) -> None:
+    """End a look where cores share what they will not share when they have moved on."""
+    busy = (access.highs > access.lows).all(axis=1)
+    moving = [v for v in places if isinstance(v, Moving)]
+    slopes = [s for v in moving for s in v.slopes.values() if np.any(s[busy] != s[busy][:1])]
+    if not slopes or not access.exact:
+        return
+    boxes = np.concatenate([access.lows, access.highs], axis=1)[busy]
+    paths = np.concatenate([boxes, np.stack(slopes, axis=1)[busy]], axis=1)
+    if len(set(_rows(boxes))) < len(set(_rows(paths))):
+        course.pin(t for v in moving for t in v.turns)
+
+
+def _index_steps(card: Card, operation: Operation, found: Touched) -> list[Step]:
+    """What is read to find places, as counts of a step that takes no time of its own."""
+    steps = []
+    for view, elements in found.indices:
+        count = elements * view.itemsize
+        idle = np.full(card.cores, -2.0)
+        if count.any() and view.space is None:
+            steps.append(Step(Engine.NONE, "", operation, idle, counts={"ddr_read": count}))
+        elif count.any():
+            step = _scratchpad(card, operation, view, count, False, (), ())
+            steps.append(replace(step, engine=Engine.NONE, seconds=idle))
     return steps
 
 
@@ -62,22 +130,38 @@ def _memory(
     count: np.ndarray,
     store: bool,
 ) -> Step:
-    stick = card.machine.stick_bytes
     run = run_elements(tile, part) * part.itemsize
+
+    stick = card.machine.stick_bytes
     padded = np.ceil(count / max(run, 1)) * (np.ceil(run / stick) * stick)
     padded = np.where(count > 0, padded, 0.0)
     burst = max(1.0, card.constants.burst_sticks * stick / max(run, stick))
     key = "ddr_write" if store else "ddr_read"
-    indices = np.where(count > 0, tile.index_bytes, 0)
-    counts = {key: count}
-    counts["ddr_read"] = counts.get("ddr_read", 0) + indices
-    if store:
-        rate = card.constants.ddr_write_bytes_per_second
-        crossing = float(padded.sum())
-        seconds = crossing * burst / rate
-    else:
+
+    def port(access: Access, padded: np.ndarray) -> tuple[float, float]:
+        if store:
+            crossing = float(padded.sum())
+            return crossing, crossing * burst / card.constants.ddr_write_bytes_per_second
         crossing, seconds = _multicast(card, access, padded)
-        seconds *= burst
+        return crossing, seconds * burst
+
+    def narrow(mask: np.ndarray, step: Step) -> Step | None:
+        fewer = np.where(mask, count, 0)
+        if not fewer.any():
+            return None
+        highs = np.where(mask[:, None], access.highs, access.lows)
+        kept = Access(access.base, access.lows, highs, access.itemsize, access.exact)
+        crossing, seconds = port(kept, np.where(mask, padded, 0.0))
+        return step.changed(
+            seconds=np.where(mask, own, -1.0),
+            port_seconds=seconds,
+            counts={key: fewer},
+            port_bytes=crossing,
+            access=kept,
+            narrow=None,
+        )
+
+    crossing, seconds = port(access, padded)
     own = np.where(count > 0, padded / card.core_rate, -1.0)
     label = f"{'store' if store else 'load'} {access.base}"
     return Step(
@@ -86,9 +170,10 @@ def _memory(
         operation,
         own,
         seconds,
-        counts=counts,
+        counts={key: count},
         port_bytes=crossing,
         access=access,
+        narrow=narrow,
     )
 
 
@@ -97,7 +182,7 @@ def _multicast(card: Card, access: Access, padded: np.ndarray) -> tuple[float, f
     busy = padded > 0
     active = int(busy.sum())
     if not access.exact:
-        rate = float(read_rate(1, active, card.constants, card.machine))
+        rate = card.unicast_rate(active)
         return float(padded.sum()), float(padded.sum()) / rate
     first, sharers = distinct_boxes(access.lows[busy], access.highs[busy])
     nbytes = padded[busy][first]
@@ -107,9 +192,14 @@ def _multicast(card: Card, access: Access, padded: np.ndarray) -> tuple[float, f
 
 def distinct_boxes(lows: np.ndarray, highs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the first core of every different box, and how many cores have it."""
-    keys = np.concatenate([lows, highs], axis=1)
-    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
-    return first, counts
+    counts = Counter(rows := _rows(np.concatenate([lows, highs], axis=1)))
+    first = {row: index for index, row in reversed(list(enumerate(rows)))}
+    return np.array([first[row] for row in counts]), np.array(list(counts.values()))
+
+
+def _rows(array: np.ndarray) -> list[bytes]:
+    """Rows that can be compared: for few rows faster than ``numpy.unique``."""
+    return [row.tobytes() for row in array]
 
 
 def _scratchpad(

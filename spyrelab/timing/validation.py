@@ -1,4 +1,4 @@
-"""How good predictions are: per clock, and per shape over its splits."""
+"""Predictions of measured rows, and how good they are: per clock, and per shape over its splits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.timing.constants import Constants
-from spyrelab.timing.measurements import Row
+from spyrelab.errors import SpyreLabError
+from spyrelab.ktir import Module
+from spyrelab.timing.constants import CONSTANTS, Constants
+from spyrelab.timing.estimate import estimate
+from spyrelab.timing.measurements import Row, why_not
+from spyrelab.timing.roofline import roofline
 
-__all__ = ["Group", "Prediction", "Report", "clock_offset", "summarize"]
+__all__ = [
+    "Group",
+    "Prediction",
+    "Report",
+    "clock_offset",
+    "predict",
+    "program_of",
+    "spearman",
+    "summarize",
+]
 
 SMALL_GROUP = 3
 """Fewer splits than this have no rank to speak of."""
@@ -95,6 +108,92 @@ def clock_offset(kind: str, constants: Constants) -> float:
     if kind == "kernel_wall":
         return constants.kernel_wall_seconds
     return constants.host_wall_seconds if kind == "host_wall" else 0.0
+
+
+def program_of(row: Row) -> Module:
+    """The program that a row measured, all f16.
+
+    Partners of a split of depth are neighbours where the row does not say.
+    """
+    # Only here: a measured row names one of the project's kernels.
+    from spyrelab import kernels
+
+    if row.is_matmul:
+        assert row.split is not None
+        b, m, n, k = row.extents
+        return kernels.matmul(
+            b,
+            m,
+            n,
+            k,
+            split=row.split,
+            k_partners=row.partners or "adjacent",
+            lx_backend_fraction=min(row.fraction, 0.999),
+        )
+    if row.op == "softmax":
+        rows, columns = row.extents
+        return kernels.softmax(rows, columns, cores=row.cores)
+    expression = "x + y" if row.op == "pointwise_add" else "x * 2"
+    return kernels.pointwise(expression, row.extents, cores=row.cores)
+
+
+def predict(
+    rows: Sequence[Row], model: str = "schedule", leave_one_shape_out: bool = False
+) -> list[Prediction]:
+    """Predict every row on its own clock, in order.
+
+    Parameters
+    ----------
+    model : str
+        ``"schedule"`` (`estimate`) or ``"roofline"``.
+    leave_one_shape_out : bool
+        Predict each shape by constants fitted without it.
+
+    Returns
+    -------
+    list of Prediction
+        Rows that cannot be predicted carry the reason.
+    """
+    held_out = _held_out(rows) if leave_one_shape_out else {}
+    known: dict[tuple[object, ...], float | str] = {}
+    found = []
+    for row in rows:
+        constants = held_out.get(row.shape, CONSTANTS)
+        key = (row.shape, row.split, row.partners or "adjacent", row.fraction, row.cores)
+        if key not in known:
+            known[key] = why_not(row) or _seconds_or_reason(row, model, constants)
+        seconds = known[key]
+        if isinstance(seconds, str):
+            found.append(Prediction(row, None, seconds))
+        else:
+            found.append(Prediction(row, (seconds + clock_offset(row.kind, constants)) * 1e6))
+    return found
+
+
+def _seconds_or_reason(row: Row, model: str, constants: Constants) -> float | str:
+    try:
+        return _seconds(row, model, constants)
+    except SpyreLabError as error:
+        return str(error).splitlines()[0]
+
+
+def _seconds(row: Row, model: str, constants: Constants) -> float:
+    if model == "roofline":
+        return roofline(program_of(row)).seconds
+    made = estimate(program_of(row), lx_backend_fraction=row.fraction, constants=constants)
+    return made.seconds
+
+
+def _held_out(rows: Sequence[Row]) -> dict[tuple[str | int, ...], Constants]:
+    from spyrelab.timing.fit import START, Sample, fit, fit_host_wall
+
+    found = {}
+    for shape in dict.fromkeys(row.shape for row in rows):
+        seen = [row for row in rows if row.shape != shape]
+        sample = Sample.of(seen)
+        if sample.rows:
+            found[shape] = fit_host_wall(seen, fit(sample, START))
+    return found
 
 
 def summarize(predictions: Sequence[Prediction]) -> Report:

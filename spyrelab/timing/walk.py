@@ -1,7 +1,7 @@
 """A program walked once: its scalars evaluated for all cores, its tiles turned into steps.
 
-Loops are not run.  A few iterations are looked at; those between two that ask for the same
-are taken to ask for the same.  So the cost grows with the program and not with trip counts.
+Loops are not run.  An iteration is looked at, and with it for how many more the same is true;
+then the first for which it is not.  So the cost grows with the program and not with trip counts.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from spyrelab.emulator.groups import Exchange, exchanges, resolve
-from spyrelab.emulator.lowering.liveness import steering_values
 from spyrelab.ktir import Function, Operation, Region, TensorType, Value
 from spyrelab.timing.arguments import Arguments
 from spyrelab.timing.engines import arithmetic_steps, exchange_step
-from spyrelab.timing.errors import TimingError, UnknownValueError
-from spyrelab.timing.looks import Looks, joined_hull
+from spyrelab.timing.errors import TimingError
+from spyrelab.timing.looks import Looks
+from spyrelab.timing.motion import Moving, Turn
+from spyrelab.timing.narrowing import narrowed
 from spyrelab.timing.nodes import Access, Engine, Iterations, Loop, Node, Step
-from spyrelab.timing.places import Tile, View, gather_of, tile_of, view_of
-from spyrelab.timing.scalars import Scalar, Unknown, constant, evaluate
-from spyrelab.timing.transfers import Card, transfer_steps
+from spyrelab.timing.scalars import Unknown, evaluate, said
+from spyrelab.timing.shapes import shapes_of
+from spyrelab.timing.transfers import Card
+from spyrelab.timing.values import Values, chosen
 
 __all__ = ["walk_function"]
 
@@ -37,15 +39,21 @@ class Walked:
         Per load or store of device memory the box that each core touches in all.
     exchanges : dict
         Who takes part in every future.
+    reasons : tuple of str
+        Why counts are not exact; empty where they are.
     """
 
     nodes: tuple[Node, ...]
     hulls: dict[Operation, Access]
     exchanges: dict[Operation, Exchange]
+    reasons: tuple[str, ...]
 
 
 MOST_LOOKS = 50_000
 """Iterations of loops that have to be looked at one by one before a program is refused."""
+
+ENDLESS = 1 << 31
+"""Iterations of a loop that nothing is known to end."""
 
 
 def walk_function(
@@ -60,32 +68,33 @@ def walk_function(
     """
     walker = Walker(card, function, grid, arguments)
     nodes, _ = walker.region(function.body, np.ones(card.cores, bool))
-    return Walked(tuple(nodes), walker.hulls, walker.resolved)
+    reasons = tuple(dict.fromkeys(walker.reasons))
+    return Walked(tuple(nodes), walker.course.hulls, walker.resolved, reasons)
 
 
-class Walker:
-    """State of one walk: what every value is, for all cores."""
+class Walker(Values):
+    """State of one walk: regions, loops and exchanges."""
 
     def __init__(
         self, card: Card, function: Function, grid: Sequence[int], arguments: Arguments
     ) -> None:
-        self.card, self.grid, self.arguments = card, tuple(grid), arguments
-        self.values: dict[Value, Any] = arguments.bind(function, card.cores)
-        self.shapes: dict[Value, tuple[int, ...]] = {}
-        self.steering = steering_values(function)
+        super().__init__(card, function, grid, arguments)
         self.takers = exchanges(function)
         self.makers = {taker: maker for maker, taker in self.takers.items()}
         self.resolved: dict[Operation, Exchange] = {}
-        self.hulls: dict[Operation, Access] = {}
         self.looks = 0
+        self.arithmetic: dict[Operation, list[Step]] = {}
+        self.changing: set[Operation] = set()
 
     # -- regions -----------------------------------------------------------------------------
 
     def region(self, region: Region, active: np.ndarray) -> tuple[list[Node], tuple[Value, ...]]:
         """Nodes of a region, and the operands of its terminator."""
         nodes: list[Node] = []
+        before, self.course.active = self.course.active, active
         for operation in region.operations:
             self.operation(operation, active, nodes)
+        self.course.active = before
         last = region.operations[-1] if region.operations else None
         return nodes, last.operands if last is not None else ()
 
@@ -101,49 +110,42 @@ class Walker:
             raise TimingError(f"{where}{operation.name} is not timed; write it with scf.for")
         elif operation.results and all(self._steers(value) for value in operation.results):
             self._evaluate(operation)
-            nodes.extend(arithmetic_steps(self.card, operation, active, self.shapes))
+            nodes.extend(self._arithmetic(operation, active))
         else:
-            self._tensor_shape(operation)
-            nodes.extend(arithmetic_steps(self.card, operation, active, self.shapes) or ())
+            nodes.extend(self._arithmetic(operation, active))
             self._pass_through(operation, nodes)
+
+    def _arithmetic(self, operation: Operation, active: np.ndarray) -> list[Step]:
+        """Steps of an operation on tiles: always the same where its shapes are."""
+        if operation in self.changing:
+            shapes_of(operation, self.size, self.shapes)
+            return arithmetic_steps(self.card, operation, active, self.shapes)
+        if operation not in self.arithmetic:
+            values = (*operation.operands, *operation.results)
+            if any(isinstance(v.type, TensorType) and None in v.type.shape for v in values):
+                self.changing.add(operation)
+                return self._arithmetic(operation, active)
+            everybody = np.ones(self.card.cores, bool)
+            self.arithmetic[operation] = arithmetic_steps(self.card, operation, everybody, {})
+        steps = self.arithmetic[operation]
+        if not steps or active.all():
+            return steps
+        return [step for step in narrowed(steps, active[None])[0] if isinstance(step, Step)]
 
     def _steers(self, value: Value) -> bool:
         return value in self.steering
 
     def _evaluate(self, operation: Operation) -> None:
+        if len(operation.results) > 1:
+            unknown = Unknown(f"the result of {said(operation)}")
+            self.values.update(dict.fromkeys(operation.results, unknown))
+            return
         operands = [self.scalar(value) for value in operation.operands]
         self.values[operation.result] = evaluate(operation, operands)
 
-    def scalar(self, value: Value) -> Any:
-        """What a scalar is for every core."""
-        return self.values.get(value, Unknown(f"%{value.name}"))
-
-    def known(self, value: Value, what: str) -> np.ndarray:
-        """A scalar that the program's course depends on."""
-        found = self.scalar(value)
-        if isinstance(found, Unknown):
-            raise UnknownValueError(
-                f"{what} depends on {found.reason}; pass it in args to estimate"
-            )
-        return np.asarray(found)
-
-    def _tensor_shape(self, operation: Operation) -> None:
-        if operation.name == "tensor.empty" and operation.operands:
-            kind = operation.result.type
-            assert isinstance(kind, TensorType)
-            sizes = iter(operation.operands)
-            made = (e if e is not None else self._size(next(sizes)) for e in kind.shape)
-            self.shapes[operation.result] = tuple(made)
-        for result in operation.results:
-            if isinstance(result.type, TensorType) and None in result.type.shape:
-                for operand in operation.operands:
-                    shape = self.shapes.get(operand)
-                    if shape and len(shape) == len(result.type.shape):
-                        self.shapes.setdefault(result, shape)
-
-    def _size(self, value: Value) -> int:
-        found = self.scalar(value)
-        return 1 if isinstance(found, Unknown) else int(np.max(found))
+    def size(self, value: Value) -> Any:
+        """A scalar that is an extent: a look ends where it changes."""
+        return self.course.settle(self.scalar(value))
 
     def _pass_through(self, operation: Operation, nodes: list[Node]) -> None:
         """A reshape and its like make a value that is ready when its operand is."""
@@ -161,49 +163,58 @@ class Walker:
 
     def _exchange(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         maker = self.makers[operation]
-        if maker not in self.resolved:
-            self.resolved[maker] = resolve(maker, operation, self.grid)
         partials = maker.regions[0].operations[-1].operands
         nodes.append(
-            exchange_step(self.card, operation, self.resolved[maker], partials, active, self.shapes)
+            exchange_step(self.card, operation, self.exchange(maker), partials, active, self.shapes)
         )
+
+    def exchange(self, maker: Operation) -> Exchange:
+        """Who takes part in a future."""
+        if maker not in self.resolved:
+            self.resolved[maker] = resolve(maker, self.takers[maker], self.grid)
+        return self.resolved[maker]
 
     # -- loops -------------------------------------------------------------------------------
 
     def loop(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``scf.for``: look at few iterations, or at all where scalars are carried."""
+        """``scf.for``: look at as few iterations as tell all."""
         lower, upper, step = (
             self.known(v, "the trip count of a loop") for v in operation.operands[:3]
         )
-        trips = np.where(active, np.maximum(-(-(upper - lower) // np.maximum(step, 1)), 0), 0)
+        step = self.course.settle(step)
+        if np.any((step <= 0) & active):
+            raise TimingError(f"{said(operation)}: the step is {int(step.min())}, not positive")
+        span = self.course.settle(upper - lower)
+        trips = np.where(active, np.maximum(-(-span // np.maximum(step, 1)), 0), 0)
         region = operation.regions[0]
         inits, arguments = operation.operands[3:], region.arguments[1:]
-        carried = self._steering_pairs(inits, arguments)
-        looks = Looks(self, region, lower, step, trips, carried)
-        most = int(trips.max(initial=0))
-        for init, argument in zip(inits, arguments, strict=True):
-            self.values[argument] = self.scalar(init)
-        runs = looks.one_by_one(most) if carried else looks.runs(0, most)
         yielded = region.operations[-1].operands
-        names = zip(inits, arguments, yielded, operation.results, strict=True)
-        tensors = tuple(n for n in names if isinstance(n[0].type, TensorType))
-        if carried:
-            for value, result in zip(arguments, operation.results, strict=True):
-                self.values[result] = self.scalar(value)
-        nodes.append(Loop(operation, tuple(runs), tensors))
 
-    def _steering_pairs(
-        self, inits: Sequence[Value], arguments: Sequence[Value]
-    ) -> list[tuple[Value, Value]]:
-        return [
-            (i, a)
-            for i, a in zip(inits, arguments, strict=True)
-            if a in self.steering and not isinstance(self.scalar(i), Unknown)
-        ]
+        def body(index: int, number: Any, given: list[Any]) -> tuple[list[Node], list[Any], Any]:
+            self.count_look()
+            self.values[region.arguments[0]] = lower + number * step
+            self.values.update(zip(arguments, given, strict=True))
+            self._carry_shapes(yielded if index else inits, arguments)
+            inner, _ = self.region(region, trips > index)
+            return inner, [self.scalar(value) for value in yielded], trips > index
+
+        names = zip(inits, arguments, yielded, operation.results, strict=True)
+        carried = tuple(n for n in names if isinstance(n[0].type, TensorType))
+        flat = not any(o.name in _NOT_FLAT for o in region.operations)
+        looks = Looks(self.course, body, [self.scalar(value) for value in inits], flat)
+        runs = looks.runs(trips)
+        self.values.update(zip(operation.results, looks.states, strict=True))
+        self._carry_shapes(yielded if trips.any() else inits, operation.results)
+        nodes.append(Loop(operation, runs, carried))
+
+    def _carry_shapes(self, sources: Sequence[Value], results: Sequence[Value]) -> None:
+        for source, result in zip(sources, results, strict=True):
+            if source in self.shapes:
+                self.shapes[result] = self.shapes[source]
 
     def branch(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         """``scf.if``: both sides, each for the cores that take it."""
-        holds = self.known(operation.operands[0], "a branch") != 0
+        holds = self.course.settle(self.known(operation.operands[0], "a branch")) != 0
         for index, region in enumerate(operation.regions):
             taken = active & (holds if index == 0 else ~holds)
             if not taken.any():
@@ -211,37 +222,67 @@ class Walker:
             inner, yielded = self.region(region, taken)
             nodes.extend(inner)
             for value, result in zip(yielded, operation.results, strict=False):
-                self.merge(result, value, taken)
+                self.merge(result, value, taken, bool((active & ~taken).any()) and index > 0)
                 if isinstance(result.type, TensorType):
                     self.alias((result,), (value,), nodes)
 
-    def merge(self, result: Value, value: Value, taken: np.ndarray) -> None:
+    def merge(self, result: Value, value: Value, taken: np.ndarray, second: bool) -> None:
+        """What a side of a branch yields, for the cores that took it."""
         found, before = self.scalar(value), self.values.get(result)
-        if isinstance(found, np.ndarray) and isinstance(before, np.ndarray) and found.ndim == 1:
-            self.values[result] = np.where(taken, found, before)
-        else:
-            self.values[result] = found
+        self._carry_shapes((value,), (result,))
+        self.values[result] = chosen(taken, found, before) if second else found
 
     def repeat(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``scf.while``: one iteration after the other, as its condition asks."""
+        """``scf.while``: a loop whose last look is at its condition alone."""
         before, after = operation.regions
-        state = [self.scalar(value) for value in operation.operands]
-        runs: list[Iterations] = []
-        while True:
+        passed = before.operations[-1].operands[1:]
+        yielded = after.operations[-1].operands
+        going, shaped = active, False
+        results = [Unknown(f"the result of {said(operation)}") for _ in passed]
+
+        def body(index: int, number: Any, given: list[Any]) -> tuple[list[Node], list[Any], Any]:
+            nonlocal going, shaped
+            del index, number
             self.count_look()
-            self.values.update(zip(before.arguments, state, strict=True))
-            test, (condition, *passed) = self.region(before, active)
-            active = active & (self.known(condition, "a while loop") != 0)
-            results = [self.scalar(value) for value in passed]
-            if not active.any():
-                runs.append(Iterations(1, tuple(test)))
-                break
-            self.values.update(zip(after.arguments, results, strict=True))
-            body, yielded = self.region(after, active)
-            state = [self.scalar(value) for value in yielded]
-            runs.append(Iterations(1, (*test, *body)))
+            self.values.update(zip(before.arguments, given, strict=True))
+            self._carry_shapes(yielded if shaped else operation.operands, before.arguments)
+            shaped = True
+            test, (condition, *_) = self.region(before, going)
+            self.course.active = going
+            found = self.course.settle(self.known(condition, "a while loop"))
+            state = [self.scalar(value) for value in passed]
+            stop, go = going & (found == 0), going & (found != 0)
+            if stop.any():
+                turn = self.course.turns[-1]
+                self.course.pin([turn])
+                results[:] = [
+                    self._left(r, v, turn, stop) for r, v in zip(results, state, strict=True)
+                ]
+            going = go
+            self._carry_shapes(passed, after.arguments)
+            self._carry_shapes(passed, operation.results)
+            if not go.any():
+                return test, given, go
+            self.values.update(zip(after.arguments, state, strict=True))
+            inner, _ = self.region(after, go)
+            return [*test, *inner], [self.scalar(value) for value in yielded], go
+
+        looks = Looks(self.course, body, [self.scalar(value) for value in operation.operands])
+        runs: list[Iterations] = []
+        while going.any():
+            run, _ = looks.look(0, ENDLESS)
+            if run.count == ENDLESS:
+                raise TimingError(f"{said(operation)} never ends")
+            runs.append(run)
+        self.course.active = active
         self.values.update(zip(operation.results, results, strict=True))
         nodes.append(Loop(operation, tuple(runs)))
+
+    def _left(self, before: Any, value: Any, turn: Turn, stop: np.ndarray) -> Any:
+        """What comes out of a loop, once the cores of ``stop`` have left it too."""
+        value = self.course.open(value)
+        value = value.without(turn) if isinstance(value, Moving) else value
+        return value if isinstance(before, Unknown) else chosen(stop, value, before)
 
     def count_look(self) -> None:
         self.looks += 1
@@ -251,120 +292,27 @@ class Walker:
                 "the program is too irregular to be timed"
             )
 
-    # -- memory ------------------------------------------------------------------------------
-
-    def view(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.construct_memory_view``."""
-        del active, nodes
-        operands = [self.scalar(value) for value in operation.operands]
-        base = self.arguments.base_of(operands[0])
-        self.values[operation.result] = (view_of(operation, operands, base, self.card.cores),)
-
-    def views(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.construct_distributed_memory_view``."""
-        del active, nodes
-        parts = [part for value in operation.operands for part in self._parts(value)]
-        self.values[operation.result] = tuple(parts)
-
-    def tile(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.construct_access_tile``."""
-        del active, nodes
-        rest = [self.scalar(value) for value in operation.operands[1:]]
-        cut = len(rest) - operation.attributes.get("symbol_operands", 0)
-        parts = self._parts(operation.operands[0])
-        self.values[operation.result] = tile_of(
-            operation, parts, rest[:cut], rest[cut:], self.card.cores
-        )
-
-    def gather(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.construct_indirect_access_tile``."""
-        del active, nodes
-        parts = self._parts(operation.operands[0])
-        count = operation.attributes["index_views"]
-        indices = [self._parts(v)[0] for v in operation.operands[1 : 1 + count]]
-        self.values[operation.result] = gather_of(operation, parts, indices, self.card.cores)
-
-    def _parts(self, value: Value) -> tuple[View, ...]:
-        found = self.values.get(value)
-        if not isinstance(found, tuple):
-            raise TimingError(f"%{value.name} is no memory view built in the program; not timed")
-        return found
-
-    def load(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.load``; the values of an index array are kept where they steer."""
-        tile: Tile = self.values[operation.operands[0]]
-        self._transfer(operation, tile, operation.result, active, nodes)
-        self._load_shape(operation.result, tile)
-        if operation.result in self.steering:
-            self.values[operation.result] = self.arguments.read(tile, active)
-
-    def _load_shape(self, value: Value, tile: Tile) -> None:
-        kind = value.type
-        assert isinstance(kind, TensorType)
-        if None in kind.shape:
-            sizes = [e for e in tile.extents if not isinstance(e, Unknown)]
-            if len(sizes) == len(kind.shape):
-                self.shapes[value] = tuple(int(np.max(extent)) for extent in sizes)
-
-    def store(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.store``."""
-        tile: Tile = self.values[operation.operands[1]]
-        self._transfer(operation, tile, operation.operands[0], active, nodes)
-
-    def _transfer(
-        self,
-        operation: Operation,
-        tile: Tile,
-        value: Value,
-        active: np.ndarray,
-        nodes: list[Node],
-    ) -> None:
-        for step in transfer_steps(self.card, operation, tile, value, active):
-            nodes.append(step)
-            if step.access is not None:
-                before = self.hulls.get(operation)
-                self.hulls[operation] = joined_hull(before, step.access)
-
-    # -- scalars -----------------------------------------------------------------------------
-
-    def constant(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``arith.constant``."""
-        del active, nodes
-        if operation.result in self.steering:
-            self.values[operation.result] = constant(operation, self.card.cores)
-
-    def tile_number(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``ktdp.get_compute_tile_id``, x fastest."""
-        del active, nodes
-        rest = np.arange(self.card.cores)
-        for axis, value in enumerate(operation.results):
-            extent = self.grid[axis] if axis < len(self.grid) else 1
-            self.values[value] = rest % extent
-            rest = rest // extent
-
-    def extract(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """``tensor.extract`` from an index array whose values are known."""
-        del active, nodes
-        if operation.result not in self.steering:
-            return
-        data = self.scalar(operation.operands[0])
-        places = [self.scalar(value) for value in operation.operands[1:]]
-        unknown: Scalar | None = next((v for v in (data, *places) if isinstance(v, Unknown)), None)
-        if unknown is not None:
-            self.values[operation.result] = unknown
-            return
-        clipped = [np.clip(p, 0, n - 1) for p, n in zip(places, data.shape[1:], strict=True)]
-        self.values[operation.result] = data[(np.arange(self.card.cores), *clipped)]
+    # -- others -----------------------------------------------------------------------------
 
     def nothing(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
-        """Terminators and futures: nothing happens yet."""
-        del active
-        if operation.name == "ktdp.inter_tile_produce":
-            inner, _ = self.region(operation.regions[0], np.ones(self.card.cores, bool))
-            nodes.extend(inner)
+        """Terminators: nothing happens."""
+        del operation, active, nodes
+
+    def produce(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
+        """``ktdp.inter_tile_produce``: only producers walk the region."""
+        producers = self.exchange(operation).producers
+        group = np.full(self.card.cores, -1, np.int64)
+        for number, tiles in producers.items():
+            group[list(tiles)] = number
+        region = operation.regions[0]
+        self.values.update(dict.fromkeys(region.arguments, group))
+        inner, _ = self.region(region, active & (group >= 0))
+        nodes.extend(inner)
 
 
 _NOT_TIMED = ("scf.parallel", "scf.forall", "memref.", "func.call", "scf.execute_region")
+
+_NOT_FLAT = ("scf.for", "scf.if", "scf.while", "ktdp.inter_tile_produce")
 
 _HANDLERS: Mapping[str, Any] = {
     "scf.for": Walker.loop,
@@ -377,9 +325,10 @@ _HANDLERS: Mapping[str, Any] = {
     "ktdp.load": Walker.load,
     "ktdp.store": Walker.store,
     "ktdp.get_compute_tile_id": Walker.tile_number,
-    "ktdp.inter_tile_produce": Walker.nothing,
+    "ktdp.inter_tile_produce": Walker.produce,
     "arith.constant": Walker.constant,
     "tensor.extract": Walker.extract,
+    "tensor.dim": Walker.dimension,
     **dict.fromkeys(
         ("return", "func.return", "scf.yield", "scf.condition", "ktdp.yield_partial"),
         Walker.nothing,

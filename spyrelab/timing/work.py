@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from spyrelab.emulator.elementwise import TABLE, named_row
 from spyrelab.ktir import Operation, Region, TensorType, Value
+from spyrelab.ktir.affine import Dim
+from spyrelab.timing.shapes import Extent, Shape, Shapes, shape_of
 
-__all__ = ["PRODUCTS", "Extents", "body_work", "elements", "product_extents", "unit_work"]
+__all__ = [
+    "PRODUCTS",
+    "Extents",
+    "body_work",
+    "elements",
+    "product_extents",
+    "tile_work",
+    "unit_work",
+]
 
 PRODUCTS = {
     # batched, left turned, right turned, left is a vector, right is a vector
@@ -25,7 +34,7 @@ PRODUCTS = {
 }
 """The matmul family, without its prefix."""
 
-Extents = tuple[int, int, int, int]
+Extents = tuple[Extent, Extent, Extent, Extent]
 """Batch, rows, columns, depth."""
 
 _MOVES = {
@@ -37,20 +46,17 @@ _MOVES = {
 }
 """Operations that move elements: the operand that is counted, None for the result."""
 
-_FREE = {"linalg.fill", "linalg.copy", "linalg.broadcast"}
+_FREE = {"linalg.fill", "linalg.broadcast"}
 
 
-def elements(value: Value, shapes: dict[Value, tuple[int, ...]] | None = None) -> int:
-    """Elements of a tensor; extents that are not known count as one."""
-    if shapes and value in shapes:
-        return math.prod(shapes[value])
-    kind = value.type
-    if not isinstance(kind, TensorType):
+def elements(value: Value, shapes: Shapes) -> Extent:
+    """Elements of a tensor, per core where they differ; none of a scalar."""
+    if not isinstance(value.type, TensorType):
         return 0
-    return math.prod(extent if extent is not None else 1 for extent in kind.shape)
+    return math.prod(shape_of(value, shapes))
 
 
-def product_extents(name: str, left: Sequence[int], right: Sequence[int]) -> Extents:
+def product_extents(name: str, left: Shape, right: Shape) -> Extents:
     """Extents of a member of the matmul family from the shapes of its operands."""
     batched, turned_left, turned_right, left_vector, right_vector = PRODUCTS[name]
     batch = left[0] if batched else 1
@@ -72,15 +78,23 @@ def body_work(region: Region) -> dict[str, int]:
     return found
 
 
-def unit_work(
-    operation: Operation, shapes: dict[Value, tuple[int, ...]] | None = None
-) -> dict[str, int]:
+def tile_work(region: Region, shapes: Shapes) -> dict[str, Extent]:
+    """Elements of each unit's work in a body that is run on whole tiles."""
+    found: dict[str, Extent] = {}
+    for operation in region.operations:
+        for unit, count in unit_work(operation, shapes).items():
+            found[unit] = found.get(unit, 0) + count
+    return found
+
+
+def unit_work(operation: Operation, shapes: Shapes) -> dict[str, Extent]:
     """Elements of ``sfp``, ``special`` and ``move`` work, as ``emulator.Counters`` counts."""
     name = operation.name
     if name in _MOVES:
         place = _MOVES[name]
         counted = operation.result if place is None else operation.operands[place]
-        return {"move": elements(counted, shapes)}
+        found = _points(operation, elements(counted, shapes)) if operation.regions else {}
+        return {**found, "move": elements(counted, shapes)}
     if name in _FREE or not operation.results:
         return {}
     result = operation.results[0]
@@ -89,6 +103,8 @@ def unit_work(
     row = TABLE.get(name)
     if row is not None:
         return {row.cost.value: elements(result, shapes)} if _has_axes(result) else {}
+    if name == "tensor.generate":
+        return _points(operation, elements(result, shapes) if _has_axes(result) else 0)
     return _linalg_work(operation, shapes)
 
 
@@ -96,20 +112,36 @@ def _has_axes(value: Value) -> bool:
     return isinstance(value.type, TensorType) and bool(value.type.shape)
 
 
-def _linalg_work(
-    operation: Operation, shapes: dict[Value, tuple[int, ...]] | None
-) -> dict[str, int]:
+def _points(operation: Operation, points: Extent) -> dict[str, Extent]:
+    return {unit: n * points for unit, n in body_work(operation.regions[0]).items()}
+
+
+def _linalg_work(operation: Operation, shapes: Shapes) -> dict[str, Extent]:
     name = operation.name.removeprefix("linalg.")
-    if name in ("generic", "map", "reduce"):
-        first = operation.operands[0]
-        points = elements(first if name == "reduce" else operation.results[0], shapes)
-        if name == "generic":
-            points = max(elements(value, shapes) for value in operation.operands)
-        return {unit: n * points for unit, n in body_work(operation.regions[0]).items()}
+    if name == "map":
+        return _points(operation, elements(operation.result, shapes) * _has_axes(operation.result))
+    if name == "reduce":
+        return _points(operation, elements(operation.operands[0], shapes))
+    if name == "generic":
+        return _points(operation, _iteration_space(operation, shapes))
     if operation.name.startswith("linalg.") and name not in PRODUCTS:
         try:
             row = named_row(name, operation.result.type.element)  # type: ignore[union-attr]
         except (KeyError, AttributeError):
             return {}
+        if not _has_axes(operation.result):
+            return {}
         return {row.cost.value: elements(operation.results[0], shapes)}
     return {}
+
+
+def _iteration_space(operation: Operation, shapes: Shapes) -> Extent:
+    """Points of a ``linalg.generic``; without dimensions it counts as scalar code."""
+    found: dict[int, Extent] = {}
+    maps = operation.attributes["indexing_maps"]
+    for indexing, operand in zip(maps, operation.operands, strict=True):
+        if isinstance(operand.type, TensorType):
+            for expr, extent in zip(indexing.results, shape_of(operand, shapes), strict=True):
+                if isinstance(expr, Dim):
+                    found.setdefault(expr.index, extent)
+    return math.prod(found.values()) if maps[0].dims else 0

@@ -15,6 +15,7 @@ __all__ = ["draw_roofline"]
 def draw_roofline(bound: Roofline, estimate: Estimate | None = None, ax: Any = None) -> Any:
     """Ceilings, and where the program stands: at its bound, and where it is predicted to be."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     with style():
         if ax is None:
@@ -30,6 +31,9 @@ def draw_roofline(bound: Roofline, estimate: Estimate | None = None, ax: Any = N
             ax.plot([here], [reached], "o", color="#d55e00", label=f"predicted {reached:,.1f}")
         ax.set_xscale("log", base=2)
         ax.set_yscale("log", base=2)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+            axis.set_minor_formatter(NullFormatter())
         ax.set_xlabel("operations per byte")
         ax.set_ylabel("TFLOP/s")
         ax.set_title(f"bound by {bound.bound}")

@@ -100,6 +100,15 @@ def test_an_interrupted_bench_writes_what_it_has(tiny, capsys, tmp_path):  # noq
     assert shown.err.endswith("spyrelab: interrupted\n")
 
 
+def test_a_trace_is_written_beside_the_table(tiny, capsys, tmp_path):  # noqa: F811
+    tiny("torch", "vm")
+    path = tmp_path / "t.json"
+    assert bench("--trace", path) == 0
+    about = json.loads(path.read_text())["otherData"]
+    assert list(about) == ["vector_add-70", "vector_add-130"]
+    assert f"{about['vector_add-70']['cycles']:,}" in capsys.readouterr().out
+
+
 def test_list(tiny, capsys):  # noqa: F811
     assert bench("--list") == 0
     shown = capsys.readouterr().out
@@ -117,7 +126,8 @@ def test_list(tiny, capsys):  # noqa: F811
         (["--impl", "cuda"], "no implementation 'cuda'; there is torch, vm, reference"),
         (["--impl", "vm", "--baseline", "torch"], "the baseline 'torch' is not run"),
         (["--case", "sotfmax"], "no case matches 'sotfmax'; did you mean softmax"),
-        (["--trace", "t.json"], "chapter 2"),
+        (["ch01", "--impl", "torch", "--trace", "t.json"], "torch runs no program"),
+        (["--trace", "nowhere/t.json"], "no such folder"),
         (["--fail-above", "1%"], "belongs to"),
         (["--repeats", "3"], "at least 7"),
         (["-o", "r.xlsx"], "r.xlsx: give a --format before -o"),

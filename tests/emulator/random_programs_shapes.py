@@ -205,7 +205,7 @@ def generate(g: Growing) -> None:
 
 
 def extract(g: Growing) -> None:
-    source = g.tensor(lambda t: t.is_static)
+    source = g.tensor(lambda t: t.is_static and all(t.sizes))
     indices = [g.index(g.rng.randrange(n)).name for n in source.sizes]
     g.define_scalar(
         f"tensor.extract {source.name}[{', '.join(indices)}] : {source.type}", source.element
@@ -213,7 +213,7 @@ def extract(g: Growing) -> None:
 
 
 def insert(g: Growing) -> None:
-    target = g.tensor(lambda t: t.is_static)
+    target = g.tensor(lambda t: t.is_static and all(t.sizes))
     indices = [g.index(g.rng.randrange(n)).name for n in target.sizes]
     value = g.scalar(target.element)
     g.define(

@@ -14,8 +14,12 @@ from spyrelab.commands import estimate as estimate_verb
 from spyrelab.commands import trace as trace_verb
 from spyrelab.errors import UsageError
 from spyrelab.timing import estimate, roofline
+from spyrelab.timing.measurements import read_measurements
+from spyrelab.timing.validation import Prediction
+from spyrelab.viz.picture import description
 from spyrelab.viz.roofline import draw_roofline
 from spyrelab.viz.splits import draw_splits
+from spyrelab.viz.validation import draw_scatter
 
 mpl.use("Agg")
 
@@ -56,6 +60,41 @@ def test_pictures_are_drawn() -> None:
     assert made.plot().get_xlabel() == "time (µs)"
     assert draw_roofline(roofline(module), made).get_ylabel() == "TFLOP/s"
     assert draw_splits(1, 512, 4096, 4096).get_xlabel() == "parts of n"
+
+
+def test_the_map_of_splits_says_what_its_colours_mean() -> None:
+    axes = draw_splits(1, 512, 4096, 4096)
+    bar = axes.figure.axes[-1]
+    assert bar.get_ylabel() == "predicted time (µs), logarithmic"
+    ticks = [int(text.get_text().replace(",", "")) for text in bar.get_yticklabels()]
+    assert len(ticks) >= 3 and ticks == sorted(ticks)
+    words = description(axes.figure)
+    assert words.startswith("Heat map of the predicted time of 1x512x4096x4096")
+    assert "Fastest is m4n8 with" in words and "<colorbar>" not in words
+    assert "one core" in description(draw_splits(1, 64, 64, 64, cores=1).figure)
+
+
+def test_a_roofline_has_plain_numbers_at_its_axes() -> None:
+    axes = draw_roofline(roofline(kernels.matmul(1, 512, 4096, 4096, split=(1, 4, 8, 1))))
+    axes.figure.canvas.draw()
+    texts = [text.get_text() for text in axes.get_xticklabels()]
+    assert "1,024" in texts and not any("^" in text for text in texts)
+
+
+def test_a_scatter_says_what_is_near_and_what_is_not_drawn() -> None:
+    rows = read_measurements(Path(__file__).parents[2] / "book/data/spyre_measurements.csv")
+    predictions = [Prediction(row, row.measured_us * 1.1) for row in rows]
+    axes = draw_scatter(predictions, model="roofline")
+    assert axes.get_title() == "predicted by the model 'roofline' against measured"
+    assert draw_scatter(predictions).get_title() == "predicted against measured"
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "within 20%" in labels and labels[0].startswith("profiled: 244 rows")
+    assert [text.get_text() for text in axes.texts] == ["not drawn, far below: PS-008, PS-012"]
+    assert sum(len(line.get_xdata()) for line in axes.lines[:3]) == len(rows) - 2
+    assert axes.get_xlim()[0] > 10
+    near = [p for p in predictions if p.row.measured_us > 10]
+    assert not draw_scatter(near).texts and not draw_scatter(near[:3]).texts
+    assert draw_scatter([]).get_legend() is None
 
 
 def run(verb: object, *words: str) -> int:

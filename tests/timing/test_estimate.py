@@ -1,22 +1,17 @@
-"""What `estimate` promises: exact counts, invariants of the timeline, speed, errors."""
+"""What `estimate` promises: exact counts, what shares and machines change, errors."""
 
 from __future__ import annotations
 
-import time
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spyrelab import emulator, kernels
 from spyrelab.ktir import parse
 from spyrelab.machine import SPYRE
-from spyrelab.timing import Estimate, TimingError, UnknownValueError, estimate, roofline
+from spyrelab.timing import TimingError, UnknownValueError, estimate
 from spyrelab.timing.nodes import Engine
-from spyrelab.viz.events import engine_events, scratchpad
 
 PAGED = {
     "queries": 8,
@@ -63,84 +58,6 @@ def test_counts_equal_the_emulators(name: str, parameters: dict[str, Any]) -> No
         if key in COUNTS:
             found = made.counts.get(key, np.zeros(cores, int))
             assert found.tolist() == counters.column(column).tolist(), key
-
-
-def check_timeline(made: Estimate) -> None:
-    events = engine_events(made)
-    for one, other in pairwise(events):
-        if (one.core, one.engine) == (other.core, other.engine):
-            assert one.end <= other.start * (1 + 1e-9) + 1e-15
-    last = max((event.end for event in events), default=0.0)
-    assert made.seconds >= last * (1 - 1e-9) - 1 / SPYRE.clock_hz
-    for core in (0, made.card.cores - 1):
-        assert all(0 <= held <= SPYRE.lx_bytes for _, held in scratchpad(made, events, core))
-    for unit in ("port", "load", "store", "pt", "sfp"):
-        assert 0 <= made.busy(unit) <= 1
-
-
-SPLITS = [(1, 4, 8, 1), (1, 1, 32, 1), (1, 32, 1, 1), (1, 4, 4, 2), (2, 2, 4, 2), (4, 4, 2, 1)]
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.sampled_from([1, 4, 8]),
-    st.integers(1, 16).map(lambda i: 32 * i),
-    st.integers(1, 12).map(lambda i: 128 * i),
-    st.integers(1, 12).map(lambda i: 128 * i),
-    st.sampled_from(SPLITS),
-)
-def test_products_keep_the_timeline_sound(
-    b: int, m: int, n: int, k: int, split: tuple[int, int, int, int]
-) -> None:
-    if split[0] > b:
-        split = (1, 4, 8, 1)
-    module = kernels.matmul(b, m, n, k, split=split)
-    made = estimate(module)
-    check_timeline(made)
-    bound = roofline(module)
-    assert made.seconds >= bound.flops / bound.peak_flops
-    assert made.seconds >= bound.nbytes / SPYRE.ddr_peak_bytes_per_second
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(1, 4000), st.integers(1, 40).map(lambda i: 64 * i), st.booleans())
-def test_streams_keep_the_timeline_sound(rows: int, cols: int, norm: bool) -> None:
-    module = kernels.softmax(rows, cols) if norm else kernels.pointwise("x + y", (rows, cols))
-    made = estimate(module)
-    check_timeline(made)
-    assert made.seconds >= made.port_bytes / SPYRE.ddr_peak_bytes_per_second
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(1, 500), st.integers(1, 500))
-def test_time_grows_with_bytes(one: int, other: int) -> None:
-    fewer, more = sorted((one, other))
-    times = [estimate(kernels.pointwise("x * 2", (32 * n, 512))).cycles for n in (fewer, more)]
-    assert times[0] <= times[1]
-
-
-def test_cost_does_not_grow_with_trip_counts() -> None:
-    def cost(iterations: int) -> tuple[int, float]:
-        module = kernels.pointwise("x * 2", (32 * iterations, 4096), tile=4096)
-        best, segments = 1e9, 0
-        for _ in range(5):
-            start = time.perf_counter()
-            segments = len(estimate(module).schedule.segments)
-            best = min(best, time.perf_counter() - start)
-        return segments, best
-
-    (few, _), (many, seconds) = cost(100), cost(10_000)
-    assert many == few
-    assert seconds < 0.1  # about 3 ms alone; the machine that runs tests is shared
-
-
-@pytest.mark.parametrize("split", SPLITS[:4])
-def test_a_large_product_is_quick(split: tuple[int, int, int, int]) -> None:
-    module = kernels.matmul(1, 512, 4096, 4096, split=split)
-    estimate(module)
-    start = time.perf_counter()
-    estimate(module)
-    assert time.perf_counter() - start < 0.2
 
 
 def test_an_estimate_is_deterministic() -> None:

@@ -41,7 +41,7 @@ def test_the_choice_has_the_time_of_its_program(shape: tuple[int, int, int, int]
 def test_products_too_small_are_refused() -> None:
     with pytest.raises(TimingError, match="cannot be cut"):
         best_split(1, 1, 64, 64)
-    with pytest.raises(TimingError, match="empty"):
+    with pytest.raises(TimingError, match="at least 1"):
         best_split(1, 0, 64, 64)
     with pytest.raises(TimingError, match="no matrix rate"):
         best_split(1, 64, 64, 64, dtype="f64")

@@ -42,6 +42,12 @@ def half_of_the_cores(rows, cols):
     return build(rows, cols, *tiled(rows), cores=16)
 
 
+def a_height_that_does_not_divide_the_share(rows, cols):
+    """wrong: Keep the arithmetic"""
+    share = ceil(rows / 32)
+    return build(rows, cols, share, share // 2 + 1)
+
+
 def drops_the_tail(rows, cols):
     """wrong: Some rows belong to no core"""
     share = rows // 32
@@ -58,6 +64,12 @@ def one_large_tile(rows, cols):
     """over budget: The first load and the last store"""
     share = ceil(rows / 32)
     return build(rows, cols, share, share)
+
+
+def four_tiles(rows, cols):
+    """over budget: The first load and the last store"""
+    height = ceil(rows / 128)
+    return build(rows, cols, ceil(rows / (32 * height)) * height, height)
 
 
 def one_stick_wide(rows, cols):

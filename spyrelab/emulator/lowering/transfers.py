@@ -182,9 +182,10 @@ def _in_order(
     lows = [low for part in parts if isinstance(low := part.low[axis], int)]
     if len(lows) == len(parts):
         parts = [part for _, part in sorted(zip(lows, parts, strict=True), key=lambda p: p[0])]
-    axes = range(len(extents))
+    axes = list(range(len(extents)))
     if sum(part.space == 0 for part in parts) > 1:
-        axes = range(axis, axis + 1)
+        # Of partitions that are apart where the tile has a single index, one holds all of it.
+        axes = [axis, *(d for d in axes if extents[d] == 1)]
     apart = all(any(_are_apart(a, b, d) for d in axes) for a, b in combinations(parts, 2))
     return tuple(parts) if apart else ()
 

@@ -18,6 +18,7 @@ from spyrelab.ktir.parse_operations import OperationParser, Parts
 _ONE_FLOAT = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+    *("asinh", "acosh", "atanh"),
     *("erf", "erfc", "absf", "ceil", "floor", "round", "roundeven", "trunc"),
 )
 _TWO_FLOATS = ("powf", "atan2", "copysign")
