@@ -1,25 +1,45 @@
 """SpyreLab: a PyTorch backend for the Spyre dataflow card, built chapter by chapter.
 
-Subpackages load when they are first used, so ``import spyrelab`` costs almost nothing.
+Subpackages load when they are first used, so ``import spyrelab`` costs almost nothing. The torch
+device "spyre" is registered by torch itself, which loads the installed entry point, or here if
+torch was imported before.
 """
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("bench", "emulator", "grade", "kernels", "ktir", "machine", "timing", "viz")
+_SUBPACKAGES = (
+    "bench",
+    "device",
+    "emulator",
+    "grade",
+    "kernels",
+    "ktir",
+    "layout",
+    "machine",
+    "opspec",
+    "timing",
+    "viz",
+)
 
 __all__ = [
     "__version__",
     "bench",
     "check",
+    "device",
     "emulator",
     "grade",
     "kernels",
     "ktir",
+    "last_timeline",
+    "layout",
     "machine",
+    "opspec",
+    "record",
     "sanitize",
     "timing",
     "viz",
@@ -31,6 +51,8 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     if name == "check":
         return _load("grade").check
+    if name in ("last_timeline", "record"):
+        return getattr(import_module("spyrelab.device.timeline"), name)
     if name == "sanitize":
         return _load("emulator").sanitize
     raise AttributeError(f"module 'spyrelab' has no attribute {name!r}")
@@ -42,3 +64,7 @@ def __dir__() -> list[str]:
 
 def _load(name: str) -> ModuleType:
     return import_module(f"spyrelab.{name}")
+
+
+if "torch" in sys.modules:
+    _load("device")

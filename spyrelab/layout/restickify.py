@@ -24,6 +24,9 @@ __all__ = ["access_of", "restickify"]
 _TILE_ELEMENTS = 16384
 """Large against the cost of issuing a tile operation, small against the scratchpad."""
 
+_RUN = 8
+"""Sticks in a row from which on the port loses little to the start of a transfer."""
+
 _SIDE = 128
 """Lanes of a square tile that is turned: two sticks of 16-bit elements each way."""
 
@@ -53,8 +56,13 @@ def restickify(
     kinds = [element_type(layout.dtype) for layout in (source, target)]
     found = moves(*places)
     # Fewer cores with larger tiles move longer bursts; which is faster depends on the strides.
-    busy = [max(1, cores >> fewer) for fewer in range(4)]
-    plans = dict.fromkeys(tuple(_Plan.of(move, cores, part) for move in found) for part in busy)
+    # So do tiles that are several sticks wide on the side where they would be one.
+    shapes = [(max(1, cores >> fewer), 1) for fewer in range(4)]
+    if any(_run(move.dimensions) for move in found):
+        shapes += [(cores, _RUN), (cores >> 2, _RUN)]
+    plans = dict.fromkeys(
+        tuple(_Plan.of(move, cores, busy, run) for move in found) for busy, run in shapes
+    )
     programs = [_program(each, kinds, cores) for each in plans]
     return min(programs, key=lambda program: estimate(program).seconds)
 
@@ -85,12 +93,13 @@ class _Plan(NamedTuple):
     move: Move
     tile: tuple[int, ...]
     parts: tuple[int, ...]
+    run: int
 
     @staticmethod
-    def of(move: Move, cores: int, busy: int) -> _Plan:
-        tile = _tile(move.dimensions, busy)
+    def of(move: Move, cores: int, busy: int, run: int) -> _Plan:
+        tile = _tile(move.dimensions, busy, run)
         counts = [-(-d.count // extent) for d, extent in zip(move.dimensions, tile, strict=True)]
-        return _Plan(move, tile, _parts(counts, cores))
+        return _Plan(move, tile, _parts(counts, cores), run)
 
     def emit(
         self, b: Builder, core: Scalar, pointers: Sequence[Scalar], kinds: Sequence[ScalarType]
@@ -98,7 +107,7 @@ class _Plan(NamedTuple):
         dimensions = self.move.dimensions
         new = sorted(range(len(dimensions)), key=lambda d: -dimensions[d].target)
         old = sorted(range(len(dimensions)), key=lambda d: -dimensions[d].source)
-        if old[-1] == new[-1]:
+        if old[-1] == new[-1] and self.run == 1:
             old = new  # both run along the same lanes: nothing has to be turned
         views = []
         for side, order in enumerate((old, new)):
@@ -137,10 +146,21 @@ class _Plan(NamedTuple):
         return at
 
 
-def _tile(dimensions: Sequence[Dimension], busy: int) -> tuple[int, ...]:
+def _run(dimensions: Sequence[Dimension]) -> tuple[int, ...]:
+    """Where the sides share their lanes but not what lies next to them: the two neighbours."""
+    if sum(1 in d[1:] for d in dimensions) != 1:
+        return ()
+    outer = [at for at, d in enumerate(dimensions) if 1 not in d[1:]]
+    next_to = {min(outer, key=lambda at: dimensions[at][side]) for side in (1, 2) if outer}
+    return tuple(next_to) if len(next_to) == 2 else ()
+
+
+def _tile(dimensions: Sequence[Dimension], busy: int, run: int = 1) -> tuple[int, ...]:
     """Extents of a tile: the lanes of both sides first, then what lies next to them."""
     total = math.prod(d.count for d in dimensions)
     tile = [min(d.count, _SIDE) if 1 in d[1:] else 1 for d in dimensions]
+    for neighbour in _run(dimensions) if run > 1 else ():
+        tile[neighbour] = min(dimensions[neighbour].count, run)
     budget = max(min(_TILE_ELEMENTS, total // busy), 1)
     for position in sorted(range(len(tile)), key=lambda d: min(dimensions[d][1:])):
         room = budget // math.prod(tile)

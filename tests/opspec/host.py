@@ -16,7 +16,7 @@ from spyrelab.opspec.operand import element_type
 from spyrelab.opspec.views import offsets_of
 
 Array = np.ndarray
-MEMORY_BYTES = 1 << 28
+MEMORY_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
