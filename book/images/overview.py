@@ -14,7 +14,7 @@ from spyrelab.viz.picture import describe, new_axes, png
 FRONT_ENDS = (
     ("KTIR by hand", "chapter 1", True),
     ("Builder in Python", "chapter 1", True),
-    ("eager PyTorch", "chapter 3", False),
+    ("eager PyTorch", "chapters 3, 4", True),
     ("torch.compile", "chapter 6", False),
     ("Triton", "chapter 7", False),
     ("Helion", "chapter 7", False),

@@ -42,6 +42,8 @@ class Case:
         First part of the name where it is not the kernel's.
     implementations : tuple of str, optional
         Those of the chapter that can run this case; default all.
+    detail : bool
+        Left out of a quick bench, unless asked for by name: another case sums it up.
     """
 
     kernel: Kernel
@@ -54,6 +56,7 @@ class Case:
     slow: bool = False
     label: str | None = None
     implementations: tuple[str, ...] | None = None
+    detail: bool = False
 
     @property
     def name(self) -> str:

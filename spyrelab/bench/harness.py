@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.devices import DEVICES
 from spyrelab.bench.implementations import (
     IMPLEMENTATIONS,
     Prediction,
@@ -15,14 +16,16 @@ from spyrelab.bench.implementations import (
     Workload,
     agrees,
 )
+from spyrelab.bench.layouts import LAYOUTS
 from spyrelab.bench.measure import LEAST_REPEATS, Samples, measure
-from spyrelab.bench.predictions import PREDICTIONS
+from spyrelab.bench.predictions import PREDICTIONS, prediction_of
 from spyrelab.bench.registry import select_cases
 from spyrelab.bench.results import Row
 from spyrelab.emulator import Counters
 from spyrelab.ktir import Module, TensorType, walk
+from spyrelab.timing import TimingError
 
-__all__ = ["Job", "plan", "run_job"]
+__all__ = ["Job", "count_left_out", "plan", "run_job"]
 
 REFERENCE = "reference"
 
@@ -49,7 +52,7 @@ def plan(
     """What is to be run, in order.
 
     Where the reference would take long, it and everything it is compared with run a reduced
-    case of the same tiles, right behind the full one.
+    case of the same tiles, right behind the full one.  A quick plan leaves out details.
     """
     jobs = []
     for chapter in chapters:
@@ -57,7 +60,7 @@ def plan(
         for case in select_cases(chapter, patterns):
             able = case.implementations
             names = tuple(name for name in wanted if able is None or name in able)
-            if not names:
+            if not names or (quick and case.detail and not patterns):
                 continue
             reduced = case.reduced if quick or case.slow else None
             if reduced is None or REFERENCE not in names:
@@ -67,6 +70,23 @@ def plan(
             jobs.extend([Job(chapter.name, case, fast)] if fast else [])
             jobs.append(Job(chapter.name, reduced, names, case.name))
     return jobs
+
+
+def count_left_out(
+    chapters: Sequence[Chapter],
+    implementations: Sequence[str],
+    patterns: Sequence[str],
+    quick: bool,
+) -> int:
+    """Cases that a quick plan leaves out because another sums them up."""
+    if not quick or patterns:
+        return 0
+    wanted = set(implementations)
+    return sum(
+        case.detail and not wanted.isdisjoint(case.implementations or chapter.implementations)
+        for chapter in chapters
+        for case in chapter.cases
+    )
 
 
 def run_job(
@@ -100,7 +120,7 @@ def _check(
 ) -> tuple[Row, Ready | None]:
     row = Row(job.chapter, job.case.name, name, correct=False, extra=_describe(job, name))
     try:
-        implementation = IMPLEMENTATIONS.get(name) or PREDICTIONS[name]
+        implementation = {**IMPLEMENTATIONS, **PREDICTIONS, **DEVICES, **LAYOUTS}[name]
         ready = stack.enter_context(implementation(workload))
         returned = ready.call()
         expected = workload.expected if ready.expected is None else ready.expected
@@ -111,7 +131,7 @@ def _check(
         return replace(row, extra={**row.extra, "error": f"{type(error).__name__}: {error}"}), None
     row = replace(row, correct=right)
     if right and isinstance(returned, Counters):
-        row = _counted(row, returned, workload.module)
+        row = _counted(row, returned, workload)
     if right and ready.prediction:
         row = _predicted(row, ready.prediction)
     return row, ready
@@ -134,9 +154,15 @@ def _describe(job: Job, name: str) -> dict[str, Any]:
     return extra
 
 
-def _counted(row: Row, counters: Counters, module: Module) -> Row:
+def _counted(row: Row, counters: Counters, workload: Workload) -> Row:
+    """What the run counted, and the predicted time of the program that ran."""
     totals = counters.totals
-    extra = {**row.extra, "tiles": _tiles(module), "counters": totals}
+    extra = {**row.extra, "tiles": _tiles(workload.module), "counters": totals}
+    try:
+        row = _predicted(row, prediction_of(workload))
+        extra = {**row.extra, **extra}
+    except TimingError as error:
+        extra["not_timed"] = str(error)
     return replace(row, ddr_bytes=counters.ddr_bytes, lx_peak=totals["lx_peak"], extra=extra)
 
 
@@ -146,6 +172,8 @@ def _predicted(row: Row, prediction: Prediction) -> Row:
         cycles=prediction.cycles,
         device_us=prediction.device_us,
         utilization=prediction.utilization,
+        ddr_bytes=prediction.ddr_bytes,
+        lx_peak=prediction.lx_peak,
         extra={**row.extra, **prediction.extra},
     )
 

@@ -14,8 +14,9 @@ from spyrelab.bench.case import Case
 from spyrelab.emulator import Counters, Program, lower
 from spyrelab.emulator.arrays import place_arguments
 from spyrelab.kernels.arrays import Array, from_memory
-from spyrelab.ktir import Module
+from spyrelab.ktir import Module, TensorType, walk
 from spyrelab.machine import DeviceMemory
+from spyrelab.timing import Estimate, estimate
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,20 @@ class Workload:
         return lower(self.module)
 
     @cached_property
+    def indices(self) -> dict[str, Array]:
+        """Arrays of whole numbers that the program reads: trip counts may depend on them."""
+        loads = (o for o in walk(self.module.function().body.operations) if o.name == "ktdp.load")
+        kinds = [load.result.type for load in loads]
+        if not any(isinstance(kind, TensorType) and kind.element.is_integer for kind in kinds):
+            return {}  # making the arrays of a large product takes longer than timing it
+        return {name: array for name, array in self.arguments.items() if array.dtype.kind == "i"}
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """Predicted time of the program; TimingError where there is none."""
+        return estimate(self.module, self.indices)
+
+    @cached_property
     def expected(self) -> Array:
         """``out`` by the kernel's specification, float32."""
         return self.case.kernel.expected(self.arguments, **self.case.parameters)
@@ -56,6 +71,8 @@ class Prediction:
     device_us: float
     cycles: int | None = None
     utilization: float | None = None
+    ddr_bytes: int | None = None
+    lx_peak: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from spyrelab.bench.case import Case
 from spyrelab.bench.implementations import Implementation, Prediction, Ready, Workload
 from spyrelab.bench.published import Measured, measured_splits
 from spyrelab.emulator import run
@@ -24,10 +26,11 @@ from spyrelab.kernels.arrays import Array
 from spyrelab.ktir import Module
 from spyrelab.machine import SPYRE
 from spyrelab.timing import estimate, roofline, split_times
+from spyrelab.timing.result import UNITS
 from spyrelab.timing.splits import Split
 from spyrelab.timing.validation import spearman
 
-__all__ = ["BEST_SPLIT", "PREDICTIONS"]
+__all__ = ["BEST_SPLIT", "PREDICTIONS", "WITHOUT_PROGRAM", "prediction_of", "traced"]
 
 BEST_SPLIT = "best_split"
 """Label of the cases that sum a shape up over its splits."""
@@ -48,10 +51,12 @@ def predict(model: str) -> Implementation:
         if case.label == BEST_SPLIT:
             extents = _extents(case.parameters)
             prediction, split = _over_splits(model, extents)
+            if model == "schedule":
+                prediction = prediction_of(_chosen(case, split), prediction.extra)
             call = _chooser(model, extents, split)
         else:
             module = workload.module
-            prediction = _one(model, module, case.parameters)
+            prediction = _one(model, workload)
 
             def call() -> object:
                 return predictor(module)
@@ -87,20 +92,48 @@ def quote(workload: Workload) -> Iterator[Ready]:
     yield Ready(lambda: None, lambda: nothing, expected=nothing, prediction=prediction, timed=False)
 
 
-def _one(model: str, module: Module, parameters: Mapping[str, Any]) -> Prediction:
+def _one(model: str, workload: Workload) -> Prediction:
     extra: dict[str, Any] = {}
+    parameters = workload.case.parameters
     if "split" in parameters:
         measured = measured_splits()[_extents(parameters)][parameters["split"]]
         extra = {"measured_us": measured.microseconds, "measurement": measured.id}
         extra["checked"] = "this split of a small product, run on the emulator"
     if model == "roofline":
-        seconds = roofline(module).seconds
-        return _priced(seconds, None, extra)
-    made = estimate(module)
-    extra["bottleneck"] = made.bottleneck
-    unit = made.bottleneck
-    busy = None if unit == "launch" else made.busy(unit)
-    return _priced(made.seconds, busy, extra)
+        return _priced(roofline(workload.module).seconds, None, extra)
+    return prediction_of(workload, extra)
+
+
+def prediction_of(workload: Workload, extra: Mapping[str, Any] | None = None) -> Prediction:
+    """What the timing model and the program itself say of a case; nothing is run.
+
+    Raises
+    ------
+    TimingError
+        The program cannot be timed.
+    """
+    made = workload.estimate
+    moved = (made.counts.get(name) for name in ("ddr_read", "ddr_write"))
+    found = _priced(made.seconds, max(made.busy(unit) for unit in UNITS), dict(extra or {}))
+    return replace(
+        found,
+        cycles=made.cycles,
+        ddr_bytes=sum(int(counts.sum()) for counts in moved if counts is not None),
+        lx_peak=int(workload.program.lx_peaks.max(initial=0)),
+        extra={**found.extra, "bottleneck": made.bottleneck, "port_bytes": made.port_bytes},
+    )
+
+
+def traced(case: Case) -> Workload:
+    """The program that a case is about: of a shape over its splits, the split that is chosen."""
+    if case.label == BEST_SPLIT:
+        _, split = _over_splits("schedule", _extents(case.parameters))
+        return _chosen(case, split)
+    return Workload(case, threads=1)
+
+
+def _chosen(case: Case, split: Split) -> Workload:
+    return Workload(replace(case, parameters={**case.parameters, "split": split}), threads=1)
 
 
 def _priced(seconds: float, utilization: float | None, extra: dict[str, Any]) -> Prediction:
@@ -108,7 +141,7 @@ def _priced(seconds: float, utilization: float | None, extra: dict[str, Any]) ->
     if "measured_us" in extra:
         extra["log_ratio"] = math.log(microseconds / extra["measured_us"])
     cycles = round(seconds * SPYRE.clock_hz)
-    return Prediction(microseconds, cycles, utilization, extra)
+    return Prediction(microseconds, cycles, utilization, extra=extra)
 
 
 def _over_splits(model: str, extents: Split) -> tuple[Prediction, Split]:
@@ -175,3 +208,8 @@ PREDICTIONS: dict[str, Implementation] = {
     "measured": quote,
 }
 """Implementations that say how long a kernel takes on the card."""
+
+WITHOUT_PROGRAM = frozenset(
+    {"torch", "measured", "cpu", "spyre", "copy", "pack", "unpack", "eager", "greedy", "exact"}
+)
+"""Implementations whose rows are about no program for the card."""

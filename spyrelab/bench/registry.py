@@ -13,6 +13,7 @@ from spyrelab.bench.case import Case, Chapter
 from spyrelab.errors import UsageError
 
 __all__ = [
+    "all_cases",
     "all_chapters",
     "require_cases",
     "select_cases",
@@ -25,6 +26,17 @@ def all_chapters() -> Mapping[str, Chapter]:
     """Every chapter by name, in order."""
     names = sorted(module.name for module in pkgutil.iter_modules(_chapters.__path__))
     return {name: import_module(f"{_chapters.__name__}.{name}").CHAPTER for name in names}
+
+
+def all_cases() -> dict[str, Case]:
+    """Every case by name, those that stand in for a large one included."""
+    found: dict[str, Case] = {}
+    for chapter in all_chapters().values():
+        for case in chapter.cases:
+            for one in (case, case.reduced):
+                if one is not None:
+                    found.setdefault(one.name, one)
+    return found
 
 
 def select_chapters(names: Sequence[str]) -> list[Chapter]:

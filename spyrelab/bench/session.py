@@ -42,6 +42,7 @@ class Session:
         baseline: str,
         repeats: int | None = None,
         keep_going: bool = False,
+        left_out: int = 0,
     ) -> None:
         self.jobs, self.threads, self.baseline = jobs, threads, baseline
         self.repeats = LEAST_REPEATS if repeats is None else repeats
@@ -49,6 +50,8 @@ class Session:
         if self.repeats < LEAST_REPEATS:
             raise UsageError(f"--repeats {self.repeats}: at least {LEAST_REPEATS} are needed")
         self.results = Results(describe_environment(threads))
+        if left_out:
+            self.results.environment["left_out"] = left_out
 
     def run(self) -> None:
         """Measure everything; what is raised leaves the rows so far in `results`."""
@@ -63,7 +66,7 @@ class Session:
 
 def _warm_up(jobs: Sequence[Job]) -> None:
     """Compile the tile VM, or load it, before a progress bar and any clock run."""
-    if any({"vm", *PREDICTIONS} & set(job.implementations) for job in jobs):
+    if any({"vm", "spyre", *PREDICTIONS} & set(job.implementations) for job in jobs):
         kernel = CATALOGUE["vector_add"]
         run_module(kernel.build(n=64, cores=1), kernel.arguments(n=64))
 

@@ -40,7 +40,7 @@ def make_table(results: Results) -> Table:
         cells[0], last = ("" if name == last else name), name
     names = [name for name, _ in present]
     right = [name for name in names if name not in ("case", "impl", "result")]
-    return Table(_title(results, baseline), names, rows, right, _remarks(results.rows))
+    return Table(_title(results, baseline), names, rows, right, _remarks(results))
 
 
 def format_seconds(seconds: float) -> str:
@@ -94,9 +94,21 @@ def _columns(baseline: str | None, rows: Sequence[Row]) -> list[Column]:
             lambda row: "" if row.utilization is None else f"{row.utilization:.0%}",
             False,
         ),
+        ("bandwidth", _bandwidth, False),
+        ("by fallback", _fallback_share, False),
         ("DDR traffic", lambda row: format_bytes(row.ddr_bytes) if row.ddr_bytes else "", False),
         ("LX peak", lambda row: format_bytes(row.lx_peak) if row.lx_peak else "", False),
     ]
+
+
+def _bandwidth(row: Row) -> str:
+    count = row.extra.get("parameters", {}).get("bytes")
+    return f"{format_bytes(round(count / row.host_s))}/s" if count and row.host_s else ""
+
+
+def _fallback_share(row: Row) -> str:
+    share = row.extra.get("fallback_share")
+    return "" if share is None else f"{share:.0%}"
 
 
 def _seconds(row: Row) -> str:
@@ -137,7 +149,11 @@ def _title(results: Results, baseline: str | None) -> str:
         (row.extra["repeats"] for row in results.rows if "repeats" in row.extra), default=0
     )
     plural = "thread" if threads == 1 else "threads"
-    names = {"torch": "float32 PyTorch", "baseline": "a chapter's first implementation"}
+    names = {
+        "torch": "float32 PyTorch",
+        "cpu": "PyTorch on the CPU",
+        "baseline": "a chapter's first implementation",
+    }
     name = names.get(baseline or "", baseline)
     than = f"; 'vs {baseline}' above 1x is faster than {name}" if baseline else ""
     return (
@@ -151,8 +167,8 @@ def _is_unsteady(row: Row) -> bool:
     return bool(row.host_s and middle and middle > 2 * row.host_s)
 
 
-def _remarks(rows: Sequence[Row]) -> list[str]:
-    remarks = []
+def _remarks(results: Results) -> list[str]:
+    rows, remarks = results.rows, []
     speedups = [
         row.extra["speedup_over_reference"]
         for row in rows
@@ -175,11 +191,41 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
             "A shape in brackets is smaller, with the same tiles, because the reference is slow;"
             " 'vs' then compares on that shape."
         )
+    if any(row.cycles is not None for row in rows):
+        remarks.append(
+            "Cycles, device time and utilization (of the busiest unit) are predicted; how far off"
+            " such predictions are, 'spyrelab validate' shows."
+        )
     remarks += _rankings(rows)
+    remarks += _fallbacks(rows)
+    if left_out := results.environment.get("left_out"):
+        remarks.append(
+            f"{left_out} cases that others sum up are left out; without --quick they are rows too."
+        )
     wrong = [f"{row.case} {row.impl}" for row in rows if not row.correct]
     if wrong:
         remarks.append(f"Not correct, so not timed: {', '.join(wrong)}.")
     remarks += [f"{r.case} {r.impl}: {r.extra['error']}" for r in rows if "error" in r.extra]
+    untimed = {row.case: row.extra["not_timed"] for row in rows if "not_timed" in row.extra}
+    remarks += [f"{case} has no predicted time: {reason}" for case, reason in untimed.items()]
+    return remarks
+
+
+def _fallbacks(rows: Sequence[Row]) -> list[str]:
+    """Which operations of an eager call ran on the CPU."""
+    counted = [row for row in rows if row.correct and "fallbacks" in row.extra]
+    remarks = []
+    for row in counted:
+        if left := row.extra["fallbacks"]:
+            names = ", ".join(f"{name} {count}" for name, count in left.items())
+            remarks.append(
+                f"{row.case}: of {row.extra['operations']} operations fell back: {names}."
+            )
+    if counted:
+        remarks.append(
+            "Host time of an eager call on the card is the emulator's, dispatch included; device"
+            " us is the emulated clock's."
+        )
     return remarks
 
 

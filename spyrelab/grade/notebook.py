@@ -13,7 +13,7 @@ from spyrelab.grade.report import describe, shown_hints
 from spyrelab.grade.session import grade, select
 from spyrelab.grade.subject import Subject
 from spyrelab.grade.task import GradedTest, graded_tests
-from spyrelab.grade.tree import find_chapter, load_module
+from spyrelab.grade.tree import find_chapter, lend, load_module
 
 _COLOURS = {Status.PASSED: "#117733", Status.NOT_STARTED: "#666666"}
 _FAILURE_COLOUR = "#882255"
@@ -68,6 +68,7 @@ def check(task: str, answer: Callable[..., Any] | None = None, hint: int = 1) ->
         return Check(result, hint)
     found = find_chapter(chapter)
     subject = Subject.of_function(answer)
+    lend(found.given)
     given = load_module(found.given) if found.given.is_file() else None
     tests = select(graded_tests(found.tests), task)
     results: list[TestResult] = []

@@ -18,7 +18,7 @@ from spyrelab.grade.outcome import Status, TestResult, by_task
 from spyrelab.grade.report import describe, summary
 from spyrelab.grade.subject import Subject
 from spyrelab.grade.task import GradedTest, graded_test
-from spyrelab.grade.tree import Chapter, GradeError, chapter_in, load_module, subject_file
+from spyrelab.grade.tree import Chapter, GradeError, chapter_in, lend, load_module, subject_file
 
 _MARKER = "task(name, points=1, hints=()): an exercise of the book and what it is worth"
 _results = pytest.StashKey[list[TestResult]]()
@@ -49,10 +49,10 @@ def given(request: pytest.FixtureRequest) -> ModuleType | None:
 @pytest.fixture(scope="module")
 def answers(request: pytest.FixtureRequest) -> Subject:
     """The answers of the test's chapter."""
+    chapter = _chapter(request.path)
+    lend(chapter.given)
     try:
-        return Subject.of_file(
-            subject_file(_chapter(request.path), request.config.getoption("--impl"))
-        )
+        return Subject.of_file(subject_file(chapter, request.config.getoption("--impl")))
     except GradeError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -37,7 +37,7 @@ def run_program(program: Module | str, arguments: Mapping[str, Any], *, races: b
     module = _read(program)
     from spyrelab.emulator import run
 
-    _prepare()
+    prepare()
     from spyrelab.emulator.sanitizer import Kind, SanitizerError
 
     with _verdicts():
@@ -119,7 +119,7 @@ def _engine() -> str:
 
 
 @cache
-def _prepare() -> None:
+def prepare() -> None:
     """Load the engine, or compile it, once per installation."""
     with off_the_clock():
         from spyrelab.emulator import run

@@ -18,6 +18,7 @@ from typing import Any
 
 from spyrelab.grade.clock import time_out
 from spyrelab.grade.outcome import Status, TaskResult, TestResult, by_task
+from spyrelab.grade.stubs import untouched
 from spyrelab.grade.task import GradedTest, graded_tests
 from spyrelab.grade.tree import Chapter, GradeError, find_chapter, subject_file
 
@@ -75,8 +76,11 @@ def grade(
     found = find_chapter(chapter)
     tests = select(graded_tests(found.tests), task)
     order = _Order(found, subject_file(found, implementation), seed, seconds)
+    stubs = [test for test in tests if untouched(order.answers, test.task, test.subject)]
+    begun = _results(order, [test for test in tests if test not in stubs])
     results = []
-    for result in _results(order, tests):
+    for test in tests:
+        result = TestResult(test, Status.NOT_STARTED) if test in stubs else next(begun)
         results.append(result)
         if on_result:
             on_result(result)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from spyrelab.grade.expect import WrongError
@@ -18,6 +18,7 @@ SHORTCUTS = {
     "spyrelab.kernels": "the answer calls spyrelab.kernels; write the kernel yourself",
     "spyrelab.emulator": "the answer runs the emulator; work the result out without it",
     "spyrelab.timing": "the answer asks the timing model; work the time out without it",
+    "spyrelab.layout": "the answer asks spyrelab.layout; work the layout out without it",
     "solutions": "the answer calls the model answers",
 }
 """Packages that an answer does not call, and what to say if it does."""
@@ -61,7 +62,7 @@ class Subject:
     def of_function(cls, function: Callable[..., Any]) -> Subject:
         """One function, whatever name is asked for."""
         code = getattr(function, "__code__", None)
-        source = repr((code.co_code, code.co_consts)) if code else repr(function)
+        source = repr(_contents(code)) if code else repr(function)
         return cls(lambda name: function, zlib.crc32(source.encode()))
 
     def allowing(self, packages: tuple[str, ...]) -> Subject:
@@ -85,6 +86,13 @@ class Subject:
             return result
 
         return answer
+
+
+def _contents(code: CodeType) -> tuple[object, ...]:
+    """What a function does, without the addresses that code objects inside it are printed with."""
+    constants = code.co_consts
+    nested = tuple(_contents(c) if isinstance(c, CodeType) else c for c in constants)
+    return code.co_code, nested
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from spyrelab.grade.judge import judge
 from spyrelab.grade.outcome import Status, TestResult
 from spyrelab.grade.subject import Subject
 from spyrelab.grade.task import graded_tests
-from spyrelab.grade.tree import load_module
+from spyrelab.grade.tree import lend, load_module
 
 
 def main(arguments: list[str]) -> None:
@@ -33,6 +33,7 @@ def main(arguments: list[str]) -> None:
 
     on_pause(lambda paused: report(event="pause" if paused else "resume"))
     subject = Subject.of_file(Path(answers))
+    lend(Path(given))
     programs = load_module(Path(given)) if Path(given).is_file() else None
     result: TestResult | None = None
     for test in graded_tests(map(Path, tests.split(os.pathsep))):

@@ -7,14 +7,17 @@ import json
 import pytest
 
 from spyrelab.bench import Results, compare
-from spyrelab.bench.harness import plan, run_job
+from spyrelab.bench.harness import count_left_out, plan, run_job
+from spyrelab.bench.predictions import traced
 from spyrelab.bench.published import measured_splits
 from spyrelab.bench.registry import all_chapters
 from spyrelab.bench.table import make_table
 from spyrelab.errors import UsageError
 from spyrelab.timing import estimate
+from spyrelab.timing.result import UNITS
 
 CHAPTER = all_chapters()["ch02"]
+SUMMARY = "best_split-64x4096x12800"
 
 
 def rows_of(*patterns, implementations=CHAPTER.implementations):
@@ -25,7 +28,7 @@ def rows_of(*patterns, implementations=CHAPTER.implementations):
 @pytest.fixture(scope="module")
 def shape():
     """A shape's summary, and one of its splits."""
-    return rows_of("best_split-64x4096x12800", "matmul-64x4096x12800-m4n8k1")
+    return rows_of(SUMMARY, "matmul-64x4096x12800-m4n8k1")
 
 
 def test_every_measured_split_is_a_case():
@@ -75,6 +78,35 @@ def test_the_summary_ranks_the_splits(shape):
     assert "rank correlation" in remarks and "regret" in remarks
 
 
+def test_the_summary_prices_the_chosen_split(shape):
+    schedule = next(row for row in shape if (row.case, row.impl) == (SUMMARY, "schedule"))
+    case = next(case for case in CHAPTER.cases if case.name == SUMMARY)
+    made = traced(case).estimate
+    assert schedule.cycles == made.cycles
+    assert schedule.utilization == max(made.busy(unit) for unit in UNITS)
+    assert schedule.lx_peak > 0 and schedule.ddr_bytes == made.counts["ddr_read"].sum() + (
+        made.counts["ddr_write"].sum()
+    )
+
+
+def test_quick_leaves_single_splits_out_unless_they_are_asked_for():
+    def names(*patterns, quick=True):
+        jobs = plan([CHAPTER], CHAPTER.implementations, patterns, quick=quick)
+        return [job.case.name for job in jobs]
+
+    summaries = [name for name in names(quick=False) if name.startswith("best_split")]
+    assert names() == [*summaries, "loop-100", "loop-10000", "estimate-512x4096x4096"]
+    assert names("matmul-64x4096x12800-m4n8k1") == ["matmul-64x4096x12800-m4n8k1"]
+    every = CHAPTER.implementations
+    left_out = count_left_out([CHAPTER], every, [], True)
+    assert left_out == len(names(quick=False)) - len(names()) == 57
+    assert count_left_out([CHAPTER], every, [], False) == 0
+    assert count_left_out([CHAPTER], every, ["x"], True) == 0
+    assert count_left_out([CHAPTER], ["vm"], [], True) == 0
+    remarks = make_table(Results({"left_out": left_out}, [])).remarks
+    assert any(remark.startswith("57 cases") for remark in remarks)
+
+
 def test_rows_are_json(shape):
     json.dumps(Results({}, shape).to_json(), allow_nan=False)
 
@@ -91,7 +123,9 @@ def test_compare_gates_predicted_cycles_exactly(shape):
 def test_a_loop_is_estimated_run_and_checked():
     roofline, schedule, vm = rows_of("loop-100*")[:3]
     assert (roofline.impl, schedule.impl, vm.impl) == ("roofline", "schedule", "vm")
-    assert schedule.host_ratio and vm.host_ratio and vm.cycles is None
+    assert schedule.host_ratio and vm.host_ratio and vm.cycles == schedule.cycles
+    assert (vm.ddr_bytes, vm.lx_peak) == (schedule.ddr_bytes, schedule.lx_peak)
+    assert vm.device_ratio == roofline.device_us / vm.device_us
     assert schedule.cycles > roofline.cycles > 0
 
 

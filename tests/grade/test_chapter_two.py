@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,57 @@ def test_only_a_program_can_be_estimated() -> None:
         estimate_program(None)  # type: ignore[arg-type]
     with pytest.raises(WrongError, match="does not run"):
         estimate_program("module {")
+
+
+@pytest.mark.parametrize("module", ["given_ch02", "exercises.given_ch02"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_answers_may_import_the_rates(
+    module: str, inside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"from {module} import LAUNCH, READ_RATE, WRITE_RATE"
+    path = tmp_path / "ch02_time.py"
+    path.write_text(
+        f"{'' if inside else line}\n\n\ndef predict_speedup(rows, cols, passes):\n"
+        f"    {line if inside else ''}\n"
+        "    read, write = (2 * rows * cols / rate for rate in (READ_RATE, WRITE_RATE))\n"
+        "    return (LAUNCH + passes * read + write) / (LAUNCH + read + write)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    (result,) = grade("ch02", str(path), "ch02.3")
+    assert result.status is Status.PASSED, result
+
+
+def test_answers_cannot_change_what_tests_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "ch02_time.py"
+    path.write_text(
+        "import given_ch02\n\ngiven_ch02.READ_RATE = given_ch02.WRITE_RATE = 1.0\n\n\n"
+        "def overlapped(rows, cols):\n"
+        "    return given_ch02.activation_in_one_tile(rows, cols)\n",
+        encoding="utf-8",
+    )
+    (result,) = grade("ch02", str(path), "ch02.5")
+    assert result.status is not Status.PASSED
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    """Lines of code below the docstring."""
+    last = function.end_lineno or 0
+    return last - (function.body[0].end_lineno or 0)
+
+
+def test_chapter_exercises_and_answers_agree_on_the_number_of_lines() -> None:
+    chapter = (ROOT / "book" / "ch02_time.py").read_text(encoding="utf-8").replace("\n# ", " ")
+    stubs = (ROOT / "exercises" / "ch02_time.py").read_text(encoding="utf-8")
+    said = re.findall(r"\*\*Exercise \d\*\* \(`(\w+)`.*?(\d+)(?: to \d+)? lines\)", chapter)
+    asked = re.findall(r"def (\w+)\(.*?About (\d+) lines", stubs, re.DOTALL)
+    assert len(asked) == 7 and said == asked
+    answers = {
+        node.name: lines_of(node)
+        for node in ast.parse(SOLUTIONS.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: int(count) for name, count in asked} == {name: answers[name] for name, _ in asked}
 
 
 def test_timelines_start_after_the_launch() -> None:

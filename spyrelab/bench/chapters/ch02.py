@@ -36,7 +36,8 @@ def _products() -> Iterator[Case]:
         for split in splits:
             cut = "".join(f"{axis}{part}" for axis, part in zip("mnk", split[1:], strict=True))
             parameters = {**extents, "split": split}
-            yield _case("matmul", f"{shape}-{cut}", parameters, implementations=TIMES)
+            one = {"implementations": TIMES, "detail": True}
+            yield _case("matmul", f"{shape}-{cut}", parameters, **one)
 
 
 def _loop(iterations: int) -> Case:
