@@ -197,21 +197,27 @@ def _axis(levels: tuple[Level, ...], extent: int, step: int) -> _Steps | None:
 def _stays_inside(
     levels: tuple[Level, ...], start: tuple[int, ...], axes: Sequence[_Steps]
 ) -> bool:
-    """Whether no sum of steps at one level ever carries into the level above it."""
-    for top in range(len(levels)):
-        limit = levels[top - 1].stride if top else levels[0].stride * levels[0].size
-        lower = levels[top:]
-        reach = sum(at * level.stride for at, level in zip(start[top:], lower, strict=True))
+    """Whether no coordinate leaves its extent, and no sum of steps carries into the level above."""
+    for top, level in enumerate(levels):
+        furthest = start[top] + sum(
+            (digit.count - 1) * moves[top] for axis in axes for digit, moves in axis.digits
+        )
+        if furthest >= level.size:
+            return False
+        if not top:
+            continue
+        limit, lower = levels[top - 1].stride, levels[top:]
+        reach = sum(at * below.stride for at, below in zip(start[top:], lower, strict=True))
         for axis in axes:
-            if axis.largest < limit or not top:
+            if axis.largest < limit:
                 reach += axis.span
                 continue
             for digit, moves in axis.digits:
-                low = sum(m * level.stride for m, level in zip(moves[top:], lower, strict=True))
+                low = sum(m * below.stride for m, below in zip(moves[top:], lower, strict=True))
                 reach += (digit.count - 1) * low
         if reach >= limit:
             return False
-    return not any(start) if not levels else True
+    return True
 
 
 def element_offsets(

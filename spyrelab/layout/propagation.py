@@ -66,10 +66,12 @@ def _conflict(node: Node, ways: Sequence[Alternative], before: Candidates) -> La
 
 def _unfollowed(node: Node, before: Candidates) -> LayoutConflictError:
     (operand,) = node.operands
-    linear = SpyreTensorLayout.linear(operand.size, operand.dtype)
+    own = before[operand][0].result
+    makers = SpyreTensorLayout.linear, SpyreTensorLayout.default
+    tried = [make(operand.size, operand.dtype) for make in makers]
     return LayoutConflictError(
         node.name,
-        before[operand][0].result,
-        linear,
+        own,
+        next(layout for layout in tried if layout != own),
         f"{node!r} of {operand!r} begins or ends inside a stick in each of them; copy it instead",
     )

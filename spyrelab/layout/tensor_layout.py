@@ -160,7 +160,14 @@ class SpyreTensorLayout:
         return cls([size[d] for d in order], [stride[d] for d in order], dtype)
 
     def padded(self, device_size: Sequence[int]) -> SpyreTensorLayout:
-        """The same layout with larger extents: more padding, no other difference."""
+        """The same layout with larger extents: more padding, no other difference.
+
+        Raises
+        ------
+        LayoutError
+            It would drop elements, or make it ambiguous where some lie: a second tile beside
+            rows that are narrower than a stick would have the host offsets of other rows.
+        """
         grown = tuple(device_size)
         if len(grown) != len(self.device_size) or any(
             new < old for new, old in zip(grown, self.device_size, strict=True)
@@ -169,7 +176,26 @@ class SpyreTensorLayout:
                 f"padding {list(self.device_size)} to {list(grown)} would drop elements or"
                 " dimensions"
             )
+        for position, step in enumerate(self.stride_map):
+            started = self.device_size[position] == 1 < grown[position] and step != SYNTHETIC
+            if started and self._reach_below(step) >= step:
+                raise LayoutError(
+                    f"dimension {position} of {list(self.device_size)} cannot be padded to"
+                    f" {grown[position]}: it steps over {step} host elements, and elements along"
+                    " the other dimensions lie there"
+                )
         return SpyreTensorLayout(grown, self.stride_map, self.dtype)
+
+    def _reach_below(self, step: int) -> int:
+        """How far the dimensions that step over at most ``step`` elements go together."""
+        inner = {stride: size for stride, size, _ in self.levels if stride <= step}
+        lane = self.stride_map[-1]
+        if lane in inner:
+            # The last stick may hold padding, so the extent is what the next dimension leaves.
+            length = inner.pop(lane) * inner.pop(lane * self.device_size[-1], 1)
+            above = min((stride for stride in inner if stride > lane), default=step)
+            inner[lane] = min(length, max(-(-above // lane), 1))
+        return sum((size - 1) * stride for stride, size in inner.items())
 
     def canonical(self) -> SpyreTensorLayout:
         """The same placement without dimensions of extent 1 (the stick dimension stays)."""

@@ -96,3 +96,12 @@ def test_a_view_beyond_the_tensor_is_an_error() -> None:
     with pytest.raises(LayoutError, match="does not have"):
         element_offsets(DEFAULT, (6, 100, 150), (15000, 150, 1))
     assert access(DEFAULT, (6, 100, 150), (15000, 150, 1)) is None
+
+
+def test_no_coordinate_leaves_its_extent() -> None:
+    """A second tile beside 193 rows of 8 elements: the offsets of other rows are its own."""
+    layout = SpyreTensorLayout([2, 4, 194, 2, 4, 16], [1, 1544, 8, 16, 2, -1], "i64")
+    size = (2, 193, 4, 2, 1)
+    assert access(layout, size, contiguous_strides(size)) is None
+    with pytest.raises(LayoutError, match="does not have"):
+        pack(np.zeros(size, np.int64), layout)

@@ -129,6 +129,14 @@ def test_a_view_that_no_layout_follows() -> None:
     assert caught.value.layout == SpyreTensorLayout.default((100,))
 
 
+def test_a_view_that_no_layout_follows_names_two_layouts() -> None:
+    g = Graph()
+    g.slice(g.input("x", (64,), layout=SpyreTensorLayout.linear((64,))), 0, 3, 20)
+    with pytest.raises(LayoutConflictError) as caught:
+        propagate(g)
+    assert caught.value.layout != caught.value.wanted
+
+
 def test_an_output_may_demand_a_layout() -> None:
     g = Graph()
     x = g.input("x", (128, 256))

@@ -120,3 +120,27 @@ def test_contiguous_strides() -> None:
     assert contiguous_strides(()) == ()
     assert contiguous_strides((5, 1, 7)) == (7, 7, 1)
     assert contiguous_strides((5, 0, 7)) == (7, 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "grown"), [((33, 4), (4, 33, 32)), ((2, 31), (2, 2, 32)), ((40, 1), (2, 40, 32))]
+)
+def test_padding_takes_no_offsets_of_elements(
+    size: tuple[int, ...], grown: tuple[int, ...]
+) -> None:
+    with pytest.raises(LayoutError, match=r"dimension 0 of .* cannot be padded"):
+        SpyreTensorLayout.default(size, "f32").padded(grown)
+
+
+@pytest.mark.parametrize(
+    ("size", "grown"), [((1, 50), (1, 2, 64)), ((50,), (2, 64)), ((1, 3, 150), (4, 3, 2, 64))]
+)
+def test_padding_leaves_every_element_where_it_is(
+    size: tuple[int, ...], grown: tuple[int, ...]
+) -> None:
+    layout, stride = SpyreTensorLayout.default(size), contiguous_strides(size)
+    places = [
+        np.unravel_index(element_offsets(each, size, stride), each.device_size)
+        for each in (layout, layout.padded(grown))
+    ]
+    np.testing.assert_array_equal(*places)
