@@ -86,6 +86,9 @@ class Contraction:
         Multiply-accumulates per cycle and core.
     right_kept
         Whether the program itself holds a core's right block in the scratchpad.
+    sum_bytes
+        Of the f32 sums of all cores, where the result does not go to device memory; by default
+        they follow from ``out_bytes``.
     """
 
     batch: Number
@@ -107,6 +110,7 @@ class Contraction:
     itemsize: int = 2
     macs_per_cycle: int = 1024
     right_kept: Number = False
+    sum_bytes: Number = None
 
 
 @dataclass(frozen=True)
@@ -230,7 +234,7 @@ def _spill_seconds(work: Contraction, stick: int, machine: Machine, k: Constants
     missing = np.clip(1.0 - np.asarray(work.fraction, float), 0.0, 1.0) ** SPILL_EXPONENT
     held = work.batch * work.rows * work.columns * 4
     missing = missing * np.minimum(1.0, held / (SPILL_FROM * machine.lx_bytes))
-    sums = work.out_bytes * 4 / work.itemsize
+    sums = work.out_bytes * 4 / work.itemsize if work.sum_bytes is None else work.sum_bytes
     trip = sums * (1 / k.ddr_write_bytes_per_second + 1 / k.ddr_bytes_per_second)
     return np.where(work.batched, trips * missing * trip, 0.0)
 

@@ -11,6 +11,7 @@ import numpy as np
 from spyrelab.ktir import Function, Module
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.timing.arguments import Arguments
+from spyrelab.timing.bundles import BUNDLE_ATTRIBUTE, price_products
 from spyrelab.timing.constants import CONSTANTS, Constants, for_machine
 from spyrelab.timing.errors import TimingError, share, whole
 from spyrelab.timing.products import count_turns, find_product, flatten, plan_product
@@ -64,9 +65,13 @@ def estimate(
     fraction = _fraction(chosen, lx_backend_fraction, machine)
     card = Card(machine, for_machine(machine, constants), count, fraction)
     walked = walk_function(card, chosen, grid, Arguments(args))
-    product = find_product(chosen, walked)
-    plan = plan_product(card, product, walked) if product is not None else None
-    nodes = plan.nodes if plan is not None else walked.nodes
+    plan = None
+    if chosen.attributes.get(BUNDLE_ATTRIBUTE):
+        nodes = price_products(card, chosen, walked)
+    else:
+        product = find_product(chosen, walked)
+        plan = plan_product(card, product, walked) if product is not None else None
+        nodes = plan.nodes if plan is not None else walked.nodes
     counts: dict[str, np.ndarray] = {}
     for step, times in flatten(walked.nodes):
         for name, values in step.counts.items():

@@ -39,6 +39,8 @@ class Access:
         The pointer argument behind the view, or its literal address.
     exact : bool
         False where addresses depend on values that were not given.
+    origins : int64 array [cores], optional
+        Where the view begins on each core, if not everywhere at the same address.
     """
 
     base: str
@@ -46,6 +48,15 @@ class Access:
     highs: np.ndarray
     itemsize: int
     exact: bool = True
+    origins: np.ndarray | None = None
+
+    @property
+    def boxes(self) -> np.ndarray:
+        """A row per core; cores with equal rows touch the same memory."""
+        parts = [self.lows, self.highs]
+        if self.origins is not None:
+            parts.append(self.origins[:, None])
+        return np.concatenate(parts, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -183,21 +183,26 @@ def full(value: Any, cores: int) -> np.ndarray:
 
 
 def run_elements(tile: Tile, part: View) -> int:
-    """Elements in a row of memory that a transfer takes at once, from the first core's tile."""
+    """Elements that follow each other in memory within the first core's tile.
+
+    A box is moved in the order of memory, whatever the order in which a view names its axes.
+    """
     if tile.subscripts:
         return _direct_run(tile)
-    run = 1
-    for axis in reversed(range(len(tile.extents))):
-        extent, stride, size = tile.extents[axis], part.strides[axis], part.sizes[axis]
+    axes = []
+    for extent, stride, size in zip(tile.extents, part.strides, part.sizes, strict=True):
         if isinstance(extent, Unknown) or isinstance(stride, Unknown):
-            break
+            return 1
         longest = int(np.max(plain(extent)))
-        if longest == 1:
-            continue
-        if int(plain(stride)[0]) != run:
+        if longest > 1:
+            whole = not isinstance(size, Unknown) and longest >= int(np.max(plain(size)))
+            axes.append((abs(int(plain(stride)[0])), longest, whole))
+    run = 1
+    for step, count, whole in sorted(axes):
+        if step != run:
             break
-        run *= longest
-        if isinstance(size, Unknown) or longest < int(np.max(plain(size))):
+        run *= count
+        if not whole:
             break
     return run
 

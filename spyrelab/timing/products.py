@@ -23,7 +23,19 @@ from spyrelab.timing.transfers import Card, distinct_boxes
 from spyrelab.timing.walk import Walked
 from spyrelab.timing.work import PRODUCTS
 
-__all__ = ["Plan", "find_product", "flatten", "plan_product"]
+__all__ = [
+    "Plan",
+    "Product",
+    "chains",
+    "find_product",
+    "flatten",
+    "is_product",
+    "loader_of",
+    "plan_product",
+    "product_nodes",
+    "shared_bytes",
+    "visited_first",
+]
 
 CHAINS_PER_SEGMENT = 8
 """Chains of partners that one segment of the partial-sum ring carries without waiting: pairs 8
@@ -85,22 +97,22 @@ def find_product(function: Function, walked: Walked) -> Product | None:
     """The only product of a program, if both operands come straight from device memory."""
     operations = list(walk(function.body.operations))
     makers = {value: o for o in operations for value in o.results}
-    found = [o for o in operations if _is_product(o)]
+    found = [o for o in operations if is_product(o)]
     if len(found) != 1 or any(o.name in ("scf.while",) for o in operations):
         return None
     collectives = [o for o in operations if o.name.startswith("ktdp.inter_tile_")]
     names = {o.name for o in collectives} - {"ktdp.inter_tile_produce", "ktdp.inter_tile_reduce"}
-    left, right = (_loader(value, makers) for value in found[0].operands[:2])
+    left, right = (loader_of(value, makers) for value in found[0].operands[:2])
     if names or left is None or right is None or left is right:
         return None
     hulls = [walked.hulls.get(left), walked.hulls.get(right)]
     if any(hull is None or not hull.exact for hull in hulls):
         return None
-    axes = _visited_first(makers, left), _visited_first(makers, right)
+    axes = visited_first(makers, left), visited_first(makers, right)
     return Product(found[0], left, right, axes)
 
 
-def _visited_first(makers: dict[Value, Operation], load: Operation) -> int:
+def visited_first(makers: dict[Value, Operation], load: Operation) -> int:
     """The axis of its view that a load makes the first axis of its tile."""
     tile = makers.get(load.operands[0])
     order = tile.attributes.get("access_tile_order") if tile is not None else None
@@ -110,12 +122,14 @@ def _visited_first(makers: dict[Value, Operation], load: Operation) -> int:
     return first.index if isinstance(first, Dim) else 0
 
 
-def _is_product(operation: Operation) -> bool:
+def is_product(operation: Operation) -> bool:
+    """Whether an operation multiplies matrices."""
     prefix, _, name = operation.name.partition(".")
     return prefix == "linalg" and name in PRODUCTS
 
 
-def _loader(value: Value, makers: dict[Value, Operation]) -> Operation | None:
+def loader_of(value: Value, makers: dict[Value, Operation]) -> Operation | None:
+    """The load that a value is, but for conversions and reshapes; None if it is computed."""
     maker = makers.get(value)
     while maker is not None and maker.name in _TRANSPARENT:
         maker = makers.get(maker.operands[0])
@@ -131,7 +145,7 @@ def plan_product(card: Card, product: Product, walked: Walked) -> Plan | None:
         return None
     work = _contraction(card, product, walked, steps, macs)
     busy = price(work, card.machine, card.constants)
-    nodes = _nodes(card, product, work, busy, steps, macs, _partners(walked))
+    nodes = product_nodes(card, product, work, busy, steps, macs, _partners(walked))
     return Plan(nodes, work, busy, (left.base, right.base))
 
 
@@ -155,13 +169,13 @@ def _contraction(
     busiest = int(macs.argmax())
     batch, batched = _batch(product, left, right, busiest)
     a, b, work = int(first[busiest]), int(second[busiest]), int(macs[busiest])
-    left_bytes, left_sharers = _shared(left)
-    right_bytes, right_sharers = _shared(right)
-    partners, distant = _chains(card, list(walked.exchanges.values()))
+    left_bytes, left_sharers = shared_bytes(left)
+    right_bytes, right_sharers = shared_bytes(right)
+    partners, distant = chains(card, list(walked.exchanges.values()))
     element = element_of(product.operation.operands[0].type)
     rates = card.machine.macs_per_cycle
     stored = {s.operation: s for s, _ in steps if s.engine is Engine.STORE}
-    out = sum(_shared(walked.hulls[o])[0] for o in stored if o in walked.hulls)
+    out = sum(shared_bytes(walked.hulls[o])[0] for o in stored if o in walked.hulls)
     return Contraction(
         batch=batch,
         rows=max(1, round(work / b)),
@@ -206,17 +220,17 @@ def _batch(product: Product, left: Access, right: Access, core: int) -> tuple[in
     return share, whole > 1
 
 
-def _shared(access: Access) -> tuple[int, float]:
+def shared_bytes(access: Access) -> tuple[int, float]:
     """Distinct bytes, and how many cores share each on average."""
     count = clipped(access.lows, access.highs)
     busy = count > 0
     if not busy.any():
         return 0, 1.0
-    first, sharers = distinct_boxes(access.lows[busy], access.highs[busy])
+    first, sharers = distinct_boxes(access.boxes[busy])
     return int(count[busy][first].sum()) * access.itemsize, float(sharers.mean())
 
 
-def _chains(card: Card, exchanges: Sequence[Exchange]) -> tuple[int, bool]:
+def chains(card: Card, exchanges: Sequence[Exchange]) -> tuple[int, bool]:
     """Partners of a sum, and whether too many chains cross one segment of the ring."""
     if not exchanges:
         return 1, False
@@ -234,7 +248,7 @@ def _partners(walked: Walked) -> tuple[np.ndarray, ...]:
     return tuple(np.array(tiles) for tiles in groups if len(tiles) > 1)
 
 
-def _nodes(
+def product_nodes(
     card: Card,
     product: Product,
     work: Contraction,
@@ -243,6 +257,7 @@ def _nodes(
     macs: np.ndarray,
     partners: tuple[np.ndarray, ...],
 ) -> tuple[Node, ...]:
+    """The steps of a whole share that stand for a product's own."""
     count = int(busy.steps)
     share = macs / macs.max()
     totals = {key: _total(steps, key, card.cores) for key in _KEYS}
@@ -253,6 +268,8 @@ def _nodes(
     port = float(busy.port_read + busy.port_spill)
     crossing = [float(nbytes) for nbytes in busy.read_bytes]
     for value, nbytes, label in zip(reads, crossing, ("left", "right"), strict=True):
+        if not nbytes:
+            continue
         weight = nbytes / sum(crossing)
         # What the program keeps is there before the first product.
         whole = label == "right" and bool(work.right_kept)
@@ -275,14 +292,15 @@ def _nodes(
     body.extend(_others(card, product, steps, made, count))
     folded = float(busy.ring) > 0
     store = _store(card, work, busy, totals["ddr_write"], made, 1 if folded else count)
+    stores = [store] if totals["ddr_write"].any() else []
     if not folded:
-        body.append(store)
+        body += stores
     nodes = [*first, Loop(None, (Iterations(count, tuple(body)),), (), False)]
     if folded:
         ring = np.where(macs > 0, float(busy.ring) * share, -1.0)
         fold = "fold partial sums"
         nodes.append(Step(Engine.SUMS, fold, None, ring, 0.0, (made,), (made,), partners))
-        nodes.append(store)
+        nodes += stores
     return tuple(nodes)
 
 

@@ -16,6 +16,7 @@ from spyrelab.timing.contraction import read_rate
 from spyrelab.timing.motion import Course, Moving, plain
 from spyrelab.timing.nodes import Access, Engine, Step
 from spyrelab.timing.places import Tile, View, run_elements
+from spyrelab.timing.scalars import Unknown
 from spyrelab.timing.touched import Touched
 
 __all__ = ["Card", "distinct_boxes", "transfer_steps"]
@@ -87,7 +88,16 @@ def _access(
     for axis, (first, last) in enumerate(zip(low, high, strict=True)):
         lows[:, axis], highs[:, axis] = plain(first), plain(last)
     highs[~busy] = lows[~busy]
-    return Access(part.base, lows, highs, part.itemsize, placed)
+    return Access(part.base, lows, highs, part.itemsize, placed, _origins(course, part))
+
+
+def _origins(course: Course, part: View) -> np.ndarray | None:
+    """Where a view begins on each core; None for the same address everywhere."""
+    address = part.address
+    if isinstance(address, Unknown):
+        return None
+    found = np.broadcast_to(np.asarray(plain(address)), (course.cores,))
+    return None if (found == found[0]).all() else found.astype(np.int64)
 
 
 def _copied(access: Access) -> Access:
@@ -101,7 +111,7 @@ def _share_alike(course: Course, access: Access, places: Sequence[Any]) -> None:
     slopes = [s for v in moving for s in v.slopes.values() if np.any(s[busy] != s[busy][:1])]
     if not slopes or not access.exact:
         return
-    boxes = np.concatenate([access.lows, access.highs], axis=1)[busy]
+    boxes = access.boxes[busy]
     paths = np.concatenate([boxes, np.stack(slopes, axis=1)[busy]], axis=1)
     if len(set(_rows(boxes))) < len(set(_rows(paths))):
         course.pin(t for v in moving for t in v.turns)
@@ -150,7 +160,7 @@ def _memory(
         if not fewer.any():
             return None
         highs = np.where(mask[:, None], access.highs, access.lows)
-        kept = Access(access.base, access.lows, highs, access.itemsize, access.exact)
+        kept = replace(access, highs=highs)
         crossing, seconds = port(kept, np.where(mask, padded, 0.0))
         return step.changed(
             seconds=np.where(mask, own, -1.0),
@@ -184,15 +194,15 @@ def _multicast(card: Card, access: Access, padded: np.ndarray) -> tuple[float, f
     if not access.exact:
         rate = card.unicast_rate(active)
         return float(padded.sum()), float(padded.sum()) / rate
-    first, sharers = distinct_boxes(access.lows[busy], access.highs[busy])
+    first, sharers = distinct_boxes(access.boxes[busy])
     nbytes = padded[busy][first]
     rates = read_rate(sharers, active, card.constants, card.machine)
     return float(nbytes.sum()), float((nbytes / rates).sum())
 
 
-def distinct_boxes(lows: np.ndarray, highs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_boxes(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Index of the first core of every different box, and how many cores have it."""
-    counts = Counter(rows := _rows(np.concatenate([lows, highs], axis=1)))
+    counts = Counter(rows := _rows(boxes))
     first = {row: index for index, row in reversed(list(enumerate(rows)))}
     return np.array([first[row] for row in counts]), np.array(list(counts.values()))
 
