@@ -63,22 +63,26 @@ def choose_tiles(
     partial: bool,
     wide: int = 1,
     deep: int = 1,
+    room: int = LX_BYTES,
+    patience: float = 1.0,
 ) -> MatmulTiles:
     """The tiles of least cost that fit; of equals, those with least padding.
 
     ``batch, rows, cols, depth`` is one core's share; ``partial`` says that its result is
     folded over partner cores.  Tiles hold multiples of ``wide`` columns and ``deep`` depth.
-    Raises KernelError if nothing fits.
+    Tiles fit ``room`` bytes.  Those with the whole depth may cost ``patience`` times as much as
+    others: their sums do not depend on the scratchpad.  Raises KernelError if nothing fits.
     """
-    best: tuple[tuple[int, ...], MatmulTiles] | None = None
-    for tiles in _candidates(batch, rows, cols, depth, itemsize, partial, wide, deep):
+    best: tuple[tuple[float, int], MatmulTiles] | None = None
+    for tiles in _candidates(batch, rows, cols, depth, itemsize, partial, wide, deep, room):
         padded = tiles.rows * tiles.row_count * tiles.cols * tiles.col_count
-        key = (tiles.cost(itemsize), padded * tiles.depth * tiles.depth_count)
+        factor = patience if tiles.depth_count > 1 else 1.0
+        key = (tiles.cost(itemsize) * factor, padded * tiles.depth * tiles.depth_count)
         if best is None or key < best[0]:
             best = key, tiles
     if best is None:
         raise KernelError(
-            f"no tile of a {rows} x {cols} x {depth} matmul fits {LX_BYTES} bytes of scratchpad"
+            f"no tile of a {rows} x {cols} x {depth} matmul fits {room} bytes of scratchpad"
         )
     return best[1]
 
@@ -92,6 +96,7 @@ def _candidates(
     partial: bool,
     wide: int,
     deep: int,
+    room: int,
 ) -> Iterator[MatmulTiles]:
     """For each cut of rows and columns, the least cut of depth that fits."""
     for row_count in _counts(rows):
@@ -110,7 +115,7 @@ def _candidates(
                         col_count,
                         depth_count,
                     )
-                    if tiles.live_bytes(itemsize, partial) <= LX_BYTES:
+                    if tiles.live_bytes(itemsize, partial) <= room:
                         found = tiles
                         break
                 if found:

@@ -20,6 +20,7 @@ from spyrelab.opspec.contraction_plan import Plan
 from spyrelab.opspec.contraction_program import BIAS, LEFT, OUT, RIGHT, Finish, Program
 from spyrelab.opspec.errors import Unsuitable, Unsupported
 from spyrelab.opspec.spans import MixedDigitsError, Span, common_spans, joined
+from spyrelab.opspec.target import Target, target
 
 __all__ = ["MOST_DIGITS", "ROLES", "Contraction", "Index"]
 
@@ -102,6 +103,9 @@ class Contraction:
         if len(blocks) > _MOST_BLOCKS:
             raise Unsupported(f"a product in {len(blocks)} pieces")
         self._check_sticks(blocks[0], spans[3])
+        into = target()
+        if into is not None:
+            return self._emitted(into, blocks, spans[3], finish)
         plans = [
             Plan.of(block, spans[3], self.elements[LEFT], len(self.elements) > BIAS)
             for block in blocks
@@ -121,6 +125,27 @@ class Contraction:
             with b.if_(core < plan.cores):
                 Program(b, self, plan, scalars, made, core).emit()
         return b.build()
+
+    def _emitted(
+        self,
+        into: Target,
+        blocks: Sequence[tuple[Span, ...]],
+        depth: Sequence[Span],
+        finish: Callable[[dict[str, Scalar]], Finish] | None,
+    ) -> Module:
+        """One core's code, in another program."""
+        for name, position in zip(self.names, self.positions, strict=True):
+            if into.given[name].sparse:
+                raise Unsuitable(position, "each element stands alone in a stick")
+        scalars = dict(into.scalars)
+        made = finish(scalars) if finish else _rounded(self.elements[OUT])
+        biased = len(self.elements) > BIAS
+        nobody = into.builder.constant(0)
+        for block in blocks:
+            partial = biased or into.partners is not None
+            plan = Plan.alone(block, depth, self.elements[LEFT], partial, into.lx_bytes)
+            Program(into.builder, self, plan, scalars, made, nobody).emit()
+        return Module(())
 
     def _spans(self, role: int, indices: Sequence[Index]) -> list[Span]:
         operands = len(self.elements)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from spyrelab.kernels.arrays import KernelError
+from spyrelab.kernels.division import LX_BYTES
 from spyrelab.kernels.matmul_tiles import MatmulTiles, choose_tiles
 from spyrelab.ktir.types import SCALARS, ScalarType
 from spyrelab.machine import SPYRE
@@ -18,6 +19,10 @@ from spyrelab.timing.errors import TimingError
 from spyrelab.timing.splits import Split, split_times
 
 __all__ = ["Plan"]
+
+_PATIENCE = 1.1
+"""How much more tiles may cost that keep the sum whole, as a program of its own mostly does: the
+result is the same to the last bit then."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,45 @@ class Plan:
     @staticmethod
     def of(block: Sequence[Span], depth: Sequence[Span], kind: ScalarType, biased: bool) -> Plan:
         """The plan for operands of type ``kind``, with a bias or without."""
+        extents = tuple(span.extent for span in (*block, depth[0]))
+        return Plan._divided(block, depth, kind, biased, _split(extents, kind.name), LX_BYTES)
+
+    @staticmethod
+    def alone(
+        block: Sequence[Span],
+        depth: Sequence[Span],
+        kind: ScalarType,
+        partial: bool,
+        lx_bytes: int,
+    ) -> Plan:
+        """The plan of one core that does all of a block, within so much of the scratchpad."""
+        room = lx_bytes
+        while True:
+            plan = Plan._divided(block, depth, kind, partial, (1, 1, 1, 1), room)
+            needed = plan._live_bytes(kind.itemsize, partial)
+            if needed <= lx_bytes:
+                return plan
+            # Tiles of whole sticks are larger than what was asked for.
+            room = min(room - SPYRE.stick_bytes, room * lx_bytes // needed)
+            if room <= 0:
+                raise Unsupported(f"a product in {lx_bytes} bytes of scratchpad: it takes {needed}")
+
+    def _live_bytes(self, itemsize: int, partial: bool) -> int:
+        batch, rows, cols, depth = (tiling.elements for tiling in self.tilings)
+        depth = max([depth, *(span.extent for span in self.depth[1:])])
+        return MatmulTiles(batch, rows, cols, depth, 1, 1, 1, 1).live_bytes(itemsize, partial)
+
+    @staticmethod
+    def _divided(
+        block: Sequence[Span],
+        depth: Sequence[Span],
+        kind: ScalarType,
+        biased: bool,
+        split: Split,
+        lx_bytes: int,
+    ) -> Plan:
         spans = (*block, depth[0])
         extents = tuple(span.extent for span in spans)
-        split = _split(extents, kind.name)
         stick = SPYRE.stick_bytes // kind.itemsize
         units = (1, 1, min(stick, extents[2]), min(stick, extents[3]))
         share = [
@@ -48,7 +89,8 @@ class Plan:
         ]
         tail = max((span.extent for span in depth[1:]), default=0)
         partial = split[3] > 1 or biased
-        tiles = _tiles(share, tail, kind.itemsize, partial)
+        patience = 1.0 if lx_bytes == LX_BYTES else _PATIENCE
+        tiles = _tiles(share, tail, kind.itemsize, partial, lx_bytes, patience)
         wanted = (tiles.batch, tiles.rows, tiles.cols, tiles.depth)
         tilings = [
             Tiling.of(span.counts, want, parts, unit)
@@ -57,10 +99,14 @@ class Plan:
         return Plan(tuple(block), tuple(depth), (*tilings,), split)  # type: ignore[arg-type]
 
 
-def _tiles(share: Sequence[int], tail: int, itemsize: int, partial: bool) -> MatmulTiles:
+def _tiles(
+    share: Sequence[int], tail: int, itemsize: int, partial: bool, room: int, patience: float
+) -> MatmulTiles:
     batch, rows, cols, depth = share
     try:
-        return choose_tiles(batch, rows, cols, depth + tail, itemsize, partial)
+        return choose_tiles(
+            batch, rows, cols, depth + tail, itemsize, partial, room=room, patience=patience
+        )
     except KernelError as error:
         raise Unsupported(str(error)) from None
 

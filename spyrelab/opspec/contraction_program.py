@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spyrelab.ktir.builder import Builder, Scalar, Tensor, TileGroups, View
-from spyrelab.ktir.types import F32
+from spyrelab.ktir.types import F32, MemorySpace
 from spyrelab.opspec.contraction_plan import Plan
 from spyrelab.opspec.spans import Span
+from spyrelab.opspec.target import DDR, target
 
 if TYPE_CHECKING:
     from spyrelab.opspec.contraction import Contraction
@@ -87,16 +88,21 @@ class Program:
         return (cols, depth) if self.owner.turned else (depth, cols)
 
     def _view(self, operand: int, spans: Sequence[Span]) -> View:
-        if not self._batched:
-            spans = spans[1:]
         start = self.scalars[self.owner.names[operand]] + sum(s.offsets[operand] for s in spans)
+        if not self._batched:
+            spans = spans[1:]  # a last batch entry by itself has an offset all the same
         start = start + self.owner.start if operand == RIGHT else start
         return self.b.view(
             start,
             sizes=[count for span in spans for count in span.counts],
             dtype=self.owner.elements[operand],
             strides=[stride for span in spans for stride in span.strides[operand]],
+            memory_space=self._space(operand),
         )
+
+    def _space(self, operand: int) -> MemorySpace:
+        into = target()
+        return into.given[self.owner.names[operand]].space if into is not None else DDR
 
     @property
     def _batched(self) -> bool:
@@ -202,6 +208,12 @@ class Program:
             bias = self._bias(places) if len(self.owner.elements) > BIAS else None
             b.store(b.reshape(self.finish(b, value, bias), digits), out[position])
 
+        into = target()
+        if into is not None:
+            total = into.folded(total)
+            with into.storing(self.owner.names[OUT]):
+                write(total)
+            return
         if split[3] == 1:
             write(total)
             return
@@ -223,9 +235,16 @@ class Program:
         start = start + sum(span.offsets[BIAS] for span in plan.spans)
         kept = [axis for axis, stride in enumerate(strides) if stride]
         if not kept:
-            number = b.load(b.view(start, (1,), kind)[0], (1,)).item()
+            view = b.view(start, (1,), kind, memory_space=self._space(BIAS))
+            number = b.load(view[0], (1,)).item()
             return b.splat(number.to(F32), sizes)
-        view = b.view(start, [counts[d] for d in kept], kind, [strides[d] for d in kept])
+        view = b.view(
+            start,
+            [counts[d] for d in kept],
+            kind,
+            [strides[d] for d in kept],
+            memory_space=self._space(BIAS),
+        )
         tile = b.load(view[tuple(at[d] for d in kept)], [extents[d] for d in kept]).to(F32)
         added = [axis for axis in range(len(counts)) if axis not in kept]
         return b.reshape(b.broadcast(tile, extents, added) if added else tile, sizes)

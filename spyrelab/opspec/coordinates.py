@@ -63,7 +63,7 @@ class Coordinate:
         """
         try:
             return _sum(ast.parse(text, mode="eval").body)
-        except (SyntaxError, _UnreadableError):
+        except (SyntaxError, ValueError, _UnreadableError):
             raise LayoutError(
                 f"cannot read the coordinate {text!r}: it is a sum of terms such as"
                 " 2*(c1//64%8) and a number"
@@ -79,22 +79,31 @@ def _sum(node: ast.expr) -> Coordinate:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             one, other = _sum(left), _sum(right)
             return Coordinate(one.terms + other.terms, one.constant + other.constant)
-        case ast.Constant(value=int() as number):
-            return Coordinate((), number)
-        case ast.BinOp(left=ast.Constant(value=int() as factor), op=ast.Mult(), right=inner):
-            return Coordinate((_digit(inner, factor),))
+        case ast.BinOp(left=left, op=ast.Mult(), right=inner):
+            return Coordinate((_digit(inner, _number(left)),))
+        case ast.Constant() | ast.UnaryOp():
+            return Coordinate((), _number(node))
     return Coordinate((_digit(node, 1),))
+
+
+def _number(node: ast.expr) -> int:
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as inner):
+            return -_number(inner)
+        case ast.Constant(value=int() as number) if not isinstance(number, bool):
+            return number
+    raise _UnreadableError
 
 
 def _digit(node: ast.expr, factor: int) -> Term:
     modulus: int | None = None
     divisor = 1
     match node:
-        case ast.BinOp(left=left, op=ast.Mod(), right=ast.Constant(value=int() as modulus)):
-            node = left
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            node, modulus = left, _number(right)
     match node:
-        case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as divisor)):
-            node = left
-    if not isinstance(node, ast.Name):
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            node, divisor = left, _number(right)
+    if not isinstance(node, ast.Name) or divisor < 1 or (modulus is not None and modulus < 1):
         raise _UnreadableError
     return Term(node.id, factor, divisor, modulus)

@@ -44,7 +44,9 @@ def cores_for(elements: int, itemsize: int) -> int:
     return max(1, min(SPYRE.cores, elements * itemsize // BURST_BYTES))
 
 
-def divide(box: Box, itemsizes: Sequence[int], budget: int = TILE_ELEMENTS) -> Division:
+def divide(
+    box: Box, itemsizes: Sequence[int], budget: int = TILE_ELEMENTS, most_cores: int = SPYRE.cores
+) -> Division:
     """Split the largest loop over cores (a loop along sticks in whole sticks), then fill tiles.
 
     Parameters
@@ -53,16 +55,19 @@ def divide(box: Box, itemsizes: Sequence[int], budget: int = TILE_ELEMENTS) -> D
         Bytes of an element, per operand that has memory.
     budget
         Elements of a tile.
+    most_cores
+        Cores to divide over; with one, no tile has more elements than the budget.
     """
     grains = [_grain(box, loop, itemsizes) for loop in range(len(box.counts))]
-    cores = cores_for(box.points, max(itemsizes))
+    cores = min(most_cores, cores_for(box.points, max(itemsizes)))
     parts = [count // grain for count, grain in zip(box.counts, grains, strict=True)]
     split = max(range(len(parts)), key=lambda loop: (min(parts[loop], cores), -loop))
     share = round_up(ceil_div(box.counts[split], cores), grains[split])
     share = min(share, box.counts[split])
     most = [share if loop == split else count for loop, count in enumerate(box.counts)]
     lanes = {_lane_loop(moves) for moves in box.strides if any(moves)}
-    tile = _fill(most, lanes, grains, budget)
+    strict = most_cores == 1
+    tile = _fill(most, lanes, grains, budget, strict)
     share = min(round_up(share, tile[split]), box.counts[split])
     return Division(box, tuple(tile), split, share)
 
@@ -83,10 +88,14 @@ def _lane_loop(moves: Sequence[int]) -> int:
     return min(moving, key=lambda loop: abs(moves[loop]))
 
 
-def _fill(most: Sequence[int], lanes: set[int], grains: Sequence[int], budget: int) -> list[int]:
+def _fill(
+    most: Sequence[int], lanes: set[int], grains: Sequence[int], budget: int, strict: bool
+) -> list[int]:
     tile = [1] * len(most)
     if len(lanes) > 1:
         extent = _TURNED_EXTENTS.get(len(lanes), 8)
+        while strict and extent > 1 and extent ** len(lanes) > budget:
+            extent //= 2
         for loop in lanes:
             tile[loop] = min(most[loop], extent)
     for loop in reversed(range(len(most))):

@@ -29,7 +29,7 @@ from spyrelab.layout.access import Axis
 from spyrelab.opspec.contraction import Contraction, Index
 from spyrelab.opspec.contraction_program import Finish
 from spyrelab.opspec.errors import OpSpecError, Unsupported
-from spyrelab.opspec.operand import Input, Operand
+from spyrelab.opspec.operand import Input, Operand, element_type
 from spyrelab.opspec.registry import family
 from spyrelab.opspec.spans import plain
 
@@ -64,18 +64,19 @@ def build_scaled_matmul(
 ) -> Module:
     """``beta * bias + alpha * (a @ b)``; both factors are one where they are not given."""
     tensors = _tensors(op, inputs[:3], attributes)
-    if len(tensors) != 3 or len(inputs) not in (3, 5) or any(i != "f32" for i in inputs[3:]):
-        raise OpSpecError(f"{op} takes bias, a, b and perhaps beta and alpha as f32")
+    if len(tensors) != 3 or len(inputs) not in (3, 5) or not {"f32", "i64"}.issuperset(inputs[3:]):
+        raise OpSpecError(f"{op} takes bias, a, b and perhaps beta and alpha")
     product = _contraction(op, tensors, outputs[0], (1, 2), 0)
     arguments: list[tuple[str, ScalarType | None]] = [
-        (f"in{i}", None if i < 3 else F32) for i in range(len(inputs))
+        (f"in{i}", None if isinstance(entry, Operand) else element_type(entry))
+        for i, entry in enumerate(inputs)
     ]
 
     def finish(scalars: dict[str, Scalar]) -> Finish:
         def combine(b: Builder, total: Tensor, bias: Tensor | None) -> Tensor:
             assert bias is not None
             if len(inputs) == 5:
-                beta, alpha = scalars["in3"], scalars["in4"]
+                beta, alpha = scalars["in3"].to(F32), scalars["in4"].to(F32)
                 scaled = bias * beta
                 bias = b.select(beta.equals(0.0), b.full(scaled.shape, 0.0, F32), scaled)
                 total = total * alpha

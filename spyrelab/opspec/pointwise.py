@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,11 @@ from spyrelab.opspec import activations, arithmetic, elementary, gradients, spec
 from spyrelab.opspec.division import divide
 from spyrelab.opspec.errors import Unsupported
 from spyrelab.opspec.expressions import LARGEST, TABLE, Pointwise, as_type, compute_type
-from spyrelab.opspec.iteration import boxes
+from spyrelab.opspec.iteration import Box, boxes
 from spyrelab.opspec.operand import UNSIGNED, Input, Operand, element_type
+from spyrelab.opspec.pointwise_tiles import fitting_division, live_bytes
 from spyrelab.opspec.registry import family
+from spyrelab.opspec.target import Target, target
 from spyrelab.opspec.walk import Place, Walk
 
 __all__ = ["arguments_of", "build_pointwise"]
@@ -48,6 +51,9 @@ def build_pointwise(
     positions += range(len(inputs), len(inputs) + len(outputs))
     itemsizes = [operand.element.itemsize for operand in operands]
     found = boxes([operand.access for operand in operands], len(tensors), positions)
+    into = target()
+    if into is not None:
+        return _emitted(into, body, found, positions)
     divisions = [divide(box, itemsizes) for box in found]
     cores = max(division.cores for division in divisions)
     b = Builder(op, grid=(cores,))
@@ -59,6 +65,27 @@ def build_pointwise(
         walk = Walk(b, division, places, cores)
         walk.run(len(tensors), body.prepare, partial(body.run, walk, arguments))
     return b.build()
+
+
+def _emitted(
+    into: Target,
+    body: _Body,
+    found: Sequence[Box],
+    positions: Sequence[int],
+) -> Module:
+    """One core's code, in another program."""
+    count = len(body.kinds)
+    names = [f"in{p}" if p < count else f"out{p - count}" for p in positions]
+    places = [
+        Place(given.pointer, given.operand.element, given.space, given.sparse)
+        for given in (into.given[name] for name in names)
+    ]
+    numbers = [into.scalars[f"in{p}"] for p in range(count)]
+    live = body.live_bytes()
+    for box in found:
+        walk = Walk(into.builder, fitting_division(box, places, live, into.lx_bytes), places, 1)
+        walk.run(len(body.tensors), body.prepare, partial(body.run, walk, numbers))
+    return Module(())
 
 
 def arguments_of(
@@ -87,6 +114,7 @@ class _Body:
         if not least <= len(inputs) <= row.inputs:
             raise Unsupported(f"{row.name} of {len(inputs)} operands")
         self.row = row
+        self.inputs, self.outputs = inputs, outputs
         self.attributes = attributes
         self.kinds = [
             operand.element if isinstance(operand, Operand) else element_type(operand)
@@ -105,6 +133,15 @@ class _Body:
         self.tensors = [p for p, operand in enumerate(inputs) if isinstance(operand, Operand)]
         self.missing = row.defaults[len(inputs) - least :]
 
+    def live_bytes(self) -> int:
+        """Scratchpad bytes per element of a tile."""
+        inputs = tuple(
+            (o.dtype, True) if isinstance(o, Operand) else (o, False) for o in self.inputs
+        )
+        outputs = tuple(operand.dtype for operand in self.outputs)
+        attributes = tuple(sorted(self.attributes.items()))
+        return live_bytes(self.row.name, inputs, outputs, attributes)
+
     def prepare(self, tensor: int, tile: Tensor | Scalar) -> Tensor | Scalar:
         """A loaded tile in the type that is computed with."""
         brought: Tensor | Scalar = self._brought(self.tensors[tensor], tile)
@@ -118,7 +155,7 @@ class _Body:
             if position in self.tensors:
                 operands.append(next(given))
             else:
-                number = self._rounded(self._brought(position, arguments[position]))
+                number = self._rounded(b, self._brought(position, arguments[position]))
                 operands.append(b.splat(number, walk.shape))
         for default in self.missing:
             if default is not None:
@@ -138,14 +175,19 @@ class _Body:
             tile = _without_sign(tile)
         return as_type(tile, I1 if position in self.row.conditions else self.wide)
 
-    def _rounded(self, number: Scalar) -> Scalar:
+    def _rounded(self, b: Builder, number: Scalar) -> Scalar:
         """A number as ATen compares it: in the type of the tensors, if that is a short one."""
         kinds = {self.kinds[p] for p in self.tensors} if self.row.rounds_numbers else set()
         if len(kinds) != 1 or not number.dtype.is_float:
             return number
         (kind,) = kinds
-        short = kind.is_float and kind != F32
-        return number.to(kind).to(F32) if short else number
+        if not kind.is_float or kind == F32:
+            return number
+        if number.constant is None:
+            return number.to(kind).to(F32)
+        # A constant would be cast without being rounded to types that Python does not have.
+        short: Scalar = b.pure("arith.truncf", (number,), kind, hint="short")
+        return short.to(F32)
 
     def _number(self, default: float | str) -> float:
         if isinstance(default, str):

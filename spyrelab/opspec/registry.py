@@ -72,6 +72,7 @@ _FAMILY_MODULES = (
     "indexing",
     "pooling",
     "windows",
+    "attention",
 )
 _BUILDERS: dict[str, FamilyBuilder] = {}
 _TAKES_SHIFTED: set[str] = set()

@@ -7,11 +7,13 @@ from typing import Any
 
 from spyrelab.ktir.builder import Builder, Scalar, Tensor, TileGroups
 from spyrelab.ktir.types import F32, I64, ScalarType
+from spyrelab.opspec.errors import Unsupported
 from spyrelab.opspec.row_chunks import Body, Chunk, Piece, walk_chunk
 from spyrelab.opspec.row_plan import Layout, Share
 from spyrelab.opspec.row_space import Space, segments_of
 from spyrelab.opspec.row_values import count_up, identity_of, wide_type
 from spyrelab.opspec.row_windows import Start, Window
+from spyrelab.opspec.target import target
 
 __all__ = ["Row", "Stream"]
 
@@ -55,11 +57,13 @@ class Row:
             if share.resident and chunk.condition is None
         }
         self._loaded: dict[tuple[str, int], Tensor] = {}
+        self._into = target()
 
     @property
     def width(self) -> int:
-        """Elements of a row."""
-        return self._layout.space.count(True)
+        """Elements of a row, those of all partners."""
+        parts = self._into.partners.parts if self._into and self._into.partners else 1
+        return self._layout.space.count(True) * parts
 
     @property
     def is_shared(self) -> bool:
@@ -155,6 +159,8 @@ class Row:
 
     def index(self) -> Stream:
         """The row-major index of every element within its row, i64."""
+        if self._into is not None and self._into.partners is not None:
+            raise Unsupported("places within rows that several cores share")
 
         def make(piece: Piece) -> Tensor:
             space = self._layout.space
@@ -196,6 +202,8 @@ class Row:
 
     def exchanged(self, kind: str, total: Tensor) -> Tensor:
         """A fold over all cores that share the row."""
+        if self._into is not None:
+            return self._into.folded(total, kind, identity_of(kind, total.dtype))
         if not self.is_shared:
             return total
         groups = TileGroups.adjacent(1, self._layout.cores)
@@ -272,6 +280,10 @@ class Row:
     def store_statistic(self, name: str, source: Tensor) -> None:
         """Write a result that has one element per row."""
         window = self._windows[name, 0]
+        if self._into is not None:
+            with self._into.storing(name):
+                window.store(source, self._starts, self._share.tile)
+            return
         if not self._share.grouped:
             window.store(source, self._starts, self._share.tile)
             return

@@ -33,6 +33,8 @@ class Demand:
     ordered : elements of a row are walked first to last.
     alone : no other core takes part in a row.
     whole : a row has to be one tile.
+    lx_bytes : scratchpad bytes of all live tiles.
+    row_bytes : those of a row's statistics, where they are large.
     """
 
     live_bytes: int = 16
@@ -40,11 +42,18 @@ class Demand:
     ordered: bool = False
     alone: bool = False
     whole: bool = False
+    lx_bytes: int = LX_BYTES
+    row_bytes: int = 0
 
     @property
     def lx_elements(self) -> int:
         """Elements of tiles that may be alive at once."""
-        return LX_BYTES // self.live_bytes
+        return self.lx_bytes // self.live_bytes
+
+    @property
+    def tile_elements(self) -> int:
+        """Elements of a tile of what is streamed."""
+        return min(TILE_ELEMENTS, self.lx_elements)
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Layout:
         return SPYRE.stick_bytes // self.bounds[0].kind.itemsize
 
 
-def arrange(space: Space, bounds: Sequence[Bound]) -> Layout:
+def arrange(space: Space, bounds: Sequence[Bound], most_cores: int = SPYRE.cores) -> Layout:
     """Order axes by how the first operand lies (kept ones by how the result is written)."""
     first, last = bounds[0], bounds[-1]
 
@@ -95,7 +104,7 @@ def arrange(space: Space, bounds: Sequence[Bound]) -> Layout:
     if rows_first and all(last.has(axis) for axis in kept):
         kept = by(last, kept)
     elements = space.count(True) * space.count(False)
-    cores = min(SPYRE.cores, max(1, ceil_div(elements * first.kind.itemsize, BURST_BYTES)))
+    cores = min(most_cores, max(1, ceil_div(elements * first.kind.itemsize, BURST_BYTES)))
     return Layout(space, tuple(bounds), tuple(kept), tuple(reduced), rows_first, cores)
 
 
@@ -144,7 +153,7 @@ def cut(layout: Layout, segments: Mapping[int, Segment], demand: Demand) -> Shar
         whole = {axis: segment.length for axis, segment in segments.items()}
         slice_width = ceil_div(width, layout.cores) * 2
         resident = demand.passes > 1 and rows * slice_width <= demand.lx_elements
-        return Share(segments, whole, True, resident, max(1, TILE_ELEMENTS // rows))
+        return Share(segments, whole, True, resident, max(1, demand.tile_elements // rows))
     if demand.whole and least * width > demand.lx_elements:
         units, least = dict.fromkeys(segments, 1), 1
         if width > demand.lx_elements:
@@ -155,12 +164,14 @@ def cut(layout: Layout, segments: Mapping[int, Segment], demand: Demand) -> Shar
     each = ceil_div(rows, layout.cores)
     if layout.rows_first:
         least = min(_RUN_STICKS, each)
-    span = width if resident else min(width, max(1, TILE_ELEMENTS // least))
-    most = max(TILE_ELEMENTS, min(least * span, demand.lx_elements))
+    span = width if resident else min(width, max(1, demand.tile_elements // least))
+    most = max(demand.tile_elements, min(least * span, demand.lx_elements))
     room = min(max(1, min(most, demand.lx_elements) // span), each)
+    if demand.row_bytes:
+        room = max(1, min(room, demand.lx_bytes // (span * demand.live_bytes + demand.row_bytes)))
     tile = tile_lengths([(axis, segments[axis]) for axis in layout.kept], room, units)
     height = math.prod(tile.values())
-    return Share(segments, tile, False, resident, max(1, TILE_ELEMENTS // height))
+    return Share(segments, tile, False, resident, max(1, demand.tile_elements // height))
 
 
 def _is_shared(layout: Layout, demand: Demand, groups: int, elements: int) -> bool:

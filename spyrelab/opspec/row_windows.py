@@ -10,8 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from spyrelab.ktir.builder import Builder, Place, Scalar, Tensor
+from spyrelab.machine import SPYRE
 from spyrelab.opspec.errors import Unsupported
 from spyrelab.opspec.row_space import Bound, Segment
+from spyrelab.opspec.target import DDR, Given
 
 __all__ = ["Start", "Window"]
 
@@ -34,8 +36,10 @@ class Window:
         bound: Bound,
         segments: Mapping[int, Segment],
         groups: tuple[Sequence[int], Sequence[int]],
+        given: Given | None = None,
     ) -> None:
-        self._b, self._pointer = b, pointer
+        self._b, self._pointer, self._given = b, pointer, given
+        self._lanes = SPYRE.stick_bytes // bound.kind.itemsize if given and given.sparse else 0
         self.bound = bound
         self._segments = segments
         self.groups = (tuple(groups[0]), tuple(groups[1]))
@@ -55,12 +59,17 @@ class Window:
         self._order = tuple(outward.index(place) for place in range(len(dims)))
         self._outward = tuple(outward)
         sizes, strides = zip(*(dims[place] for place in outward), strict=True)
-        self._view = b.view(pointer + offset, sizes=sizes, dtype=bound.kind, strides=strides)
+        if self._lanes:
+            sizes, strides = (*sizes, self._lanes), (*strides, 1)
+        space = given.space if given is not None else DDR
+        self._view = b.view(
+            pointer + offset, sizes=sizes, dtype=bound.kind, strides=strides, memory_space=space
+        )
 
     def over(self, axis: int, segment: Segment) -> Window:
         """The same operand over another segment of one axis."""
         segments = {**self._segments, axis: segment}
-        return Window(self._b, self._pointer, self.bound, segments, self.groups)
+        return Window(self._b, self._pointer, self.bound, segments, self.groups, self._given)
 
     def _first(self, axis: int) -> int:
         low, digits = self._segments[axis].low, self.bound.digits[axis] or ()
@@ -116,7 +125,7 @@ class Window:
         """
         at, extents = self._box(starts, lengths)
         shape = [extents[place] for place in self._outward]
-        raw = self._b.load(self._place(at), shape, self._order)
+        raw = self._raw(at, shape)
         groups = self.groups if dimension is None else (self.groups[dimension],)
         flat = tuple(math.prod(lengths[axis] for axis in group) for group in groups)
         axes = [axis for group in groups for axis in group]
@@ -138,7 +147,21 @@ class Window:
         """Write a tile, or a line of an operand that lacks the other dimension."""
         at, extents = self._box(starts, lengths)
         tile = self._b.reshape(source.to(self.bound.kind), extents)
-        self._b.store(tile, self._place(at), self._order)
+        order = self._order
+        if self._lanes:
+            tile = self._b.broadcast(tile, [*extents, self._lanes], [len(extents)])
+            order = (*order, len(order))
+        self._b.store(tile, self._place(at), order)
+
+    def _raw(self, at: Sequence[Start], shape: Sequence[int]) -> Tensor:
+        if not self._lanes:
+            return self._b.load(self._place(at), shape, self._order)
+        order = (*self._order, len(self._order))
+        sticks = self._b.load(self._place(at), [*shape, self._lanes], order)
+        kept = [extent or 0 for extent in sticks.shape[:-1]]
+        first = self._b.extract_slice(sticks, [0] * sticks.rank, [*kept, 1])
+        return self._b.reshape(first, kept)
 
     def _place(self, at: Sequence[Start]) -> Place:
-        return self._view[tuple(at[place] for place in self._outward)]
+        found = [at[place] for place in self._outward]
+        return self._view[(*found, 0) if self._lanes else tuple(found)]

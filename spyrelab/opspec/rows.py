@@ -18,14 +18,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from spyrelab.ktir.builder import Builder, Scalar
 from spyrelab.ktir.ir import Module
+from spyrelab.opspec.errors import Unsupported
 from spyrelab.opspec.row import Row, Stream
 from spyrelab.opspec.row_chunks import chunks_of
 from spyrelab.opspec.row_plan import Demand, Layout, Share, arrange, cut
 from spyrelab.opspec.row_space import Bound, Segment, Space, refined, simplified
 from spyrelab.opspec.row_windows import Start, Window
+from spyrelab.opspec.target import SPARSE_BYTES, Target, emitting, target
 
 __all__ = ["Row", "Stream", "build_rows"]
 
@@ -42,6 +45,10 @@ def build_rows(
     The first bound decides in which order memory is walked.
     """
     space, bound = simplified(*refined(space, bounds))
+    into = target()
+    if into is not None:
+        _emitted(name, into, space, bound, demand, operation)
+        return Module(())
     layout = arrange(space, bound)
     b = Builder(name, grid=(layout.cores,))
     names = [entry.name for entry in sorted(bound, key=lambda entry: entry.position)]
@@ -51,6 +58,25 @@ def build_rows(
         own = core if number % 2 == 0 else (layout.cores - 1) - core
         _rows_of(b, layout, segments, demand, operation, pointers, own)
     return b.build()
+
+
+def _emitted(
+    name: str,
+    into: Target,
+    space: Space,
+    bounds: Sequence[Bound],
+    demand: Demand,
+    operation: Callable[[Row], None],
+) -> None:
+    """One core's code, in another program."""
+    if into.partners is not None and (demand.ordered or demand.alone or demand.whole):
+        raise Unsupported(f"{name} of rows that several cores share")
+    b, sparse = into.builder, sum(given.sparse for given in into.given.values())
+    own = replace(demand, lx_bytes=into.lx_bytes, row_bytes=sparse * SPARSE_BYTES)
+    layout, core = arrange(space, bounds, 1), b.constant(0)
+    with emitting(replace(into, sharing=demand.passes > 1)):
+        for segments in layout.combinations(False):
+            _rows_of(b, layout, segments, own, operation, into.scalars, core)
 
 
 def _rows_of(
@@ -63,9 +89,13 @@ def _rows_of(
     core: Scalar,
 ) -> None:
     share = cut(layout, segments, demand)
+    into = target()
+    given = into.given if into is not None else {}
     groups = (layout.kept, layout.reduced) if layout.rows_first else (layout.reduced, layout.kept)
     windows = {
-        (bound.name, number): Window(b, pointers[bound.name], bound, {**segments, **own}, groups)
+        (bound.name, number): Window(
+            b, pointers[bound.name], bound, {**segments, **own}, groups, given.get(bound.name)
+        )
         for number, own in enumerate(layout.combinations(True))
         for bound in layout.bounds
     }

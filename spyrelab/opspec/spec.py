@@ -5,13 +5,18 @@ The text form of a spec is Python: evaluated, it gives the spec again.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from spyrelab.layout import Access, Digit, Located, SpyreTensorLayout, contiguous_strides
+from spyrelab.layout.element import element_type
 from spyrelab.opspec.coordinates import Coordinate, Term
+from spyrelab.opspec.errors import OpSpecError
 
 __all__ = ["OpSpec", "TensorArg", "operand_of", "tensor_arg"]
 
@@ -34,6 +39,13 @@ class TensorArg:
         One per device dimension, in the symbols of the iteration space.
     lx_address : int or None
         Byte address in each core's scratchpad, once planned; None means DDR.
+
+    Raises
+    ------
+    OpSpecError
+        The fields contradict each other.
+    LayoutError
+        There is no such element type, or a coordinate cannot be read.
     """
 
     name: str
@@ -49,6 +61,20 @@ class TensorArg:
         object.__setattr__(self, "coordinates", tuple(read))
         object.__setattr__(self, "device_size", tuple(self.device_size))
         object.__setattr__(self, "stride_map", tuple(self.stride_map))
+        element_type(self.dtype)
+        ranks = len(self.device_size), len(self.stride_map), len(read)
+        if len(set(ranks)) > 1:
+            raise OpSpecError(
+                f"operand {self.name!r} has {ranks[0]} device dimensions, {ranks[1]} host strides"
+                f" and {ranks[2]} coordinates: there is one of each per device dimension"
+            )
+        if self.lx_address is not None and self.lx_address < 0:
+            raise OpSpecError(f"operand {self.name!r} has LX address {self.lx_address}")
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The symbols of its coordinates."""
+        return frozenset(term.symbol for c in self.coordinates for term in c.terms)
 
     @property
     def layout(self) -> SpyreTensorLayout:
@@ -59,7 +85,7 @@ class TensorArg:
         coordinates = ", ".join(f'"{coordinate}"' for coordinate in self.coordinates)
         place = "" if self.lx_address is None else f", lx_address={self.lx_address}"
         return (
-            f'TensorArg("{self.name}", is_input={self.is_input}, dtype="{self.dtype}",'
+            f'TensorArg({_quoted(self.name)}, is_input={self.is_input}, dtype="{self.dtype}",'
             f" device_size={list(self.device_size)}, stride_map={list(self.stride_map)},"
             f" coordinates=[{coordinates}]{place})"
         )
@@ -80,12 +106,35 @@ class OpSpec:
         Inputs in the operation's order, then outputs.
     op_info : mapping
         Attributes of the operation: reduced dimensions, an epsilon, a rounding mode, ...
+
+    Raises
+    ------
+    OpSpecError
+        The fields contradict each other.
     """
 
     op: str
     iteration_space: Mapping[str, tuple[int, int]]
     args: tuple[TensorArg, ...]
     op_info: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(self.args))
+        for symbol, (extent, split) in self.iteration_space.items():
+            if extent < 0 or not 0 <= split <= max(extent, 1):
+                raise OpSpecError(
+                    f"{self.op}: {symbol} has {extent} indices in {split} parts: the parts are as"
+                    " many as the indices at most, 0 while nobody has decided"
+                )
+        for before, arg in zip((None, *self.args), self.args, strict=False):
+            unknown = arg.symbols.difference(self.iteration_space)
+            if unknown:
+                raise OpSpecError(
+                    f"{self.op}: the coordinates of {arg.name!r} have symbols that the iteration"
+                    f" space lacks: {', '.join(sorted(unknown))}"
+                )
+            if before and arg.is_input and not before.is_input:
+                raise OpSpecError(f"{self.op}: the input {arg.name!r} comes after an output")
 
     @property
     def inputs(self) -> tuple[TensorArg, ...]:
@@ -98,10 +147,29 @@ class OpSpec:
         return tuple(arg for arg in self.args if not arg.is_input)
 
     def __repr__(self) -> str:
-        space = ", ".join(f'"{name}": {pair}' for name, pair in self.iteration_space.items())
-        lines = [f'OpSpec("{self.op}", {{{space}}}, (']
+        space = ", ".join(f"{_quoted(s)}: {pair}" for s, pair in self.iteration_space.items())
+        lines = [f"OpSpec({_quoted(self.op)}, {{{space}}}, ("]
         lines += [f"    {arg!r}," for arg in self.args]
-        return "\n".join([*lines, f"), {dict(self.op_info)!r})"])
+        return "\n".join([*lines, f"), {_evaluable(self.op_info)})"])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _evaluable(value: Any) -> str:
+    """A value's ``repr``, which for infinities and mappings that are no dict is no Python."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_evaluable(k)}: {_evaluable(v)}" for k, v in value.items())
+        return f"{{{pairs}}}"
+    if type(value) in (tuple, list):
+        inside = ", ".join(map(_evaluable, value))
+        if type(value) is list:
+            return f"[{inside}]"
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
 
 
 def tensor_arg(
@@ -164,6 +232,8 @@ def _axis(extent: int, steps: Mapping[tuple[int, int | None], int]) -> tuple[Dig
 
 
 def _digits(offset: int, size: Sequence[int], strides: Sequence[int]) -> list[int]:
+    if offset < 0:  # backwards along the same coordinates
+        return [-at for at in _digits(-offset, size, strides)]
     found = []
     for extent, stride in zip(size, strides, strict=True):
         at, rest = divmod(offset, stride) if extent > 1 else (0, offset)

@@ -10,9 +10,11 @@ from typing import Any
 from spyrelab.kernels.division import steps
 from spyrelab.ktir.builder import Builder, Scalar, Tensor, View
 from spyrelab.ktir.ir import Operation, Region, Value
-from spyrelab.ktir.types import I64, INDEX, ScalarType, TensorType
+from spyrelab.ktir.types import I64, INDEX, MemorySpace, ScalarType, TensorType
+from spyrelab.machine import SPYRE
 from spyrelab.opspec.division import Division
 from spyrelab.opspec.errors import OpSpecError
+from spyrelab.opspec.target import DDR
 
 __all__ = ["Place", "Walk", "iota"]
 
@@ -21,10 +23,20 @@ Tile = Tensor | Scalar
 
 @dataclass(frozen=True)
 class Place:
-    """An operand inside a program: its pointer and element type."""
+    """An operand inside a program: its pointer, element type and memory.
+
+    ``sparse``: every element is the first of a stick of its own.
+    """
 
     pointer: Scalar
     kind: ScalarType
+    space: MemorySpace = DDR
+    sparse: bool = False
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a stick."""
+        return SPYRE.stick_bytes // self.kind.itemsize
 
 
 @dataclass
@@ -104,8 +116,12 @@ class Walk:
         moves = self._moves(operand)
         counts = [box.counts[loop] for loop in moves] or [1]
         strides = [box.strides[operand][loop] for loop in moves] or [1]
+        if place.sparse:
+            counts, strides = [*counts, place.lanes], [*strides, 1]
         address = place.pointer + box.offsets[operand]
-        return self.builder.view(address, sizes=counts, strides=strides, dtype=place.kind)
+        return self.builder.view(
+            address, sizes=counts, strides=strides, dtype=place.kind, memory_space=place.space
+        )
 
     def place(self, operand: int) -> Place:
         """Where an operand is; raises OpSpecError for one without memory."""
@@ -148,12 +164,21 @@ class Walk:
         Loops behind the end of ``at`` stand at zero.
         """
         b, view, moves = self.builder, self.view(operand), self._moves(operand)
+        place = self.place(operand)
         if not moves:
+            if place.sparse:
+                return b.extract(b.load(view[0, 0], shape=(1, place.lanes)), (0, 0))
             return b.load(view[0], shape=(1,)).item()
         tile = [self.division.tile[loop] for loop in moves]
         zero = b.constant(0)
         start = tuple(at[loop] if loop < len(at) else zero for loop in moves)
-        values = b.load(view[start], shape=tile)
+        values = b.load(
+            view[(*start, zero) if place.sparse else start],
+            shape=[*tile, place.lanes] if place.sparse else tile,
+        )
+        if place.sparse:
+            first = b.extract_slice(values, [0] * values.rank, [*tile, 1])
+            values = b.reshape(first, tile)
         kept = [loop for loop in moves if loop in self.spanned]
         if not kept:
             return b.reshape(values, (1,)).item()
@@ -186,8 +211,13 @@ class Walk:
         if kept != sorted(kept):
             result = b.transpose(result, [sorted(kept).index(loop) for loop in kept])
         tile = [self.division.tile[loop] for loop in moves] or [1]
-        place = view[tuple(at[loop] for loop in moves)] if moves else view[0]
-        b.store(b.reshape(result, tile).to(self.place(operand).kind), place)
+        start: list[Scalar | int] = [at[loop] for loop in moves] or [0]
+        value = b.reshape(result, tile).to(self.place(operand).kind)
+        if self.place(operand).sparse:
+            lanes = self.place(operand).lanes
+            value = b.broadcast(value, [*tile, lanes], [len(tile)])
+            start.append(0)
+        b.store(value, view[tuple(start)])
 
 
 def iota(b: Builder, shape: Sequence[int], strides: Sequence[int]) -> Tensor:

@@ -73,6 +73,16 @@ def test_more_than_the_scratchpads_hold(size):
     close(*product("mm", random(m, k), random(k, n, scale=k**-0.5)))
 
 
+@pytest.mark.parametrize("batch", [65, 128, 129, 130])
+def test_a_batch_along_the_sticks(batch):
+    """A last stick of one batch entry is a product without a batch, and not at the beginning."""
+    left = torch.randint(-3, 4, (batch, 5, 3)).half()
+    right = torch.randint(-3, 4, (3, 1, batch)).half().permute(2, 0, 1)
+    out = torch.zeros(batch, 5, 1).half()
+    run("bmm", [left, right], [out], sanitize=True)
+    torch.testing.assert_close(out, torch.bmm(left.float(), right.float()).half(), rtol=0, atol=0)
+
+
 def test_rows_of_a_joined_view():
     base = random(4, 37, 130)
     close(*product("mm", base.view(-1, 130), random(130, 70, scale=0.1)))
