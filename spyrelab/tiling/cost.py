@@ -1,0 +1,88 @@
+"""Predicted seconds of operations with given splits and places, remembered by structure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spyrelab import timing
+from spyrelab.machine import SPYRE, Machine
+from spyrelab.opspec import element_type
+from spyrelab.opspec.spec import OpSpec
+from spyrelab.tiling.buffers import holding
+from spyrelab.tiling.cut import Slicing
+from spyrelab.tiling.loops import Item, LoopSpec, replaced
+from spyrelab.tiling.lower import WORK_BYTES, lower_bundle
+
+__all__ = ["Costs", "structure"]
+
+
+def structure(spec: OpSpec, turns: Mapping[str, int] | None = None) -> Any:
+    """What two specs have in common that take the same time: everything but names and addresses."""
+    names: dict[str, int] = {}
+    args = tuple(
+        (
+            names.setdefault(arg.name, len(names)),
+            arg.is_input,
+            arg.dtype,
+            arg.device_size,
+            arg.stride_map,
+            arg.coordinates,
+            arg.lx_address is not None,
+        )
+        for arg in spec.args
+    )
+    space = tuple(spec.iteration_space.items())
+    return spec.op, space, args, repr(dict(spec.op_info)), tuple((turns or {}).items())
+
+
+@dataclass
+class Costs:
+    """Prices operations on a machine; asks the timing model once per structure."""
+
+    machine: Machine = SPYRE
+    work_bytes: int = WORK_BYTES
+
+    def __post_init__(self) -> None:
+        self._known: dict[Any, float] = {}
+        self.asked = 0
+        self.launch = timing.CONSTANTS.launch_seconds
+
+    def seconds(self, spec: OpSpec, turns: Mapping[str, int] | None = None) -> float:
+        """Seconds of one operation in a bundle, without the launch.
+
+        Arguments with an ``lx_address`` (any) stay on the cores.
+        """
+        key = structure(spec, turns)
+        if key not in self._known:
+            self._known[key] = self.bundle(*_alone(spec, turns)).seconds - self.launch
+        return self._known[key]
+
+    def bundle(self, items: Sequence[Item], assumed: Container[str] = ()) -> timing.Estimate:
+        """What the timing model says of one launch."""
+        self.asked += 1
+        made = lower_bundle(items, work_bytes=self.work_bytes, assumed=assumed)
+        return timing.estimate(made.module, machine=self.machine)
+
+
+def _alone(spec: OpSpec, turns: Mapping[str, int] | None) -> tuple[list[Item], frozenset[str]]:
+    """The operation with its resident operands at addresses of their own."""
+    slicing = Slicing.of(spec, turns)
+    places: dict[str, int] = {}
+    free = 0
+    for arg in spec.args:
+        if arg.lx_address is not None and arg.name not in places:
+            places[arg.name] = free
+            free += holding(slicing, arg, whole=False).nbytes(element_type(arg.dtype).itemsize)
+    made = replaced(
+        spec,
+        args=tuple(
+            replace(arg, lx_address=places[arg.name]) if arg.name in places else arg
+            for arg in spec.args
+        ),
+    )
+    if not turns:
+        return [made], frozenset(places)
+    (symbol, count), *_ = turns.items()
+    return [LoopSpec(count, (made,), (symbol,))], frozenset(places)

@@ -1,0 +1,240 @@
+"""`plan`: settle splits, loops and scratchpad addresses of a list of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from spyrelab.layout import SpyreTensorLayout
+from spyrelab.machine import SPYRE, Machine
+from spyrelab.opspec.spec import OpSpec
+from spyrelab.tiling.addresses import addresses_of
+from spyrelab.tiling.candidates import Split, split_of
+from spyrelab.tiling.cost import Costs
+from spyrelab.tiling.errors import TilingError
+from spyrelab.tiling.hints import Hint
+from spyrelab.tiling.loops import Item, LoopSpec, each
+from spyrelab.tiling.lower import WORK_BYTES
+from spyrelab.tiling.search import Choice, Graph, Search, State
+from spyrelab.tiling.signature import signature_of
+
+__all__ = ["PLANNERS", "Bundle", "Plan", "plan"]
+
+PLANNERS = ("joint", "per-op")
+_TURNS = (1, 2, 4, 8, 16, 32, 64)
+_WHOLE = 3
+"""Complete plans that are priced whole."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Operations that are one program and one launch.
+
+    Attributes
+    ----------
+    items : tuple of OpSpec and LoopSpec
+    seconds : float
+        Predicted, launch included.
+    port_bytes : int
+        Bytes that cross the memory port: multicast once, sticks whole.
+    """
+
+    items: tuple[Item, ...]
+    seconds: float = 0.0
+    port_bytes: int = 0
+
+    @property
+    def specs(self) -> tuple[OpSpec, ...]:
+        """Its operations in order."""
+        return tuple(spec for spec, _ in each(self.items))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settled operations.
+
+    Attributes
+    ----------
+    bundles : tuple of Bundle
+    planner : str
+    live_out : frozenset of str
+        Tensors that are wanted afterwards.
+    """
+
+    bundles: tuple[Bundle, ...]
+    planner: str = "joint"
+    live_out: frozenset[str] = frozenset()
+    asked: int = field(default=0, compare=False)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Operations and loops of all bundles, in order."""
+        return tuple(item for bundle in self.bundles for item in bundle.items)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted device time, launches included."""
+        return sum(bundle.seconds for bundle in self.bundles)
+
+    @property
+    def port_bytes(self) -> int:
+        """Bytes that cross the memory port."""
+        return sum(bundle.port_bytes for bundle in self.bundles)
+
+    @cached_property
+    def temporaries(self) -> Mapping[str, SpyreTensorLayout]:
+        """Device tensors that one bundle writes for another."""
+        made: dict[str, SpyreTensorLayout] = {}
+        for bundle in self.bundles:
+            for spec in bundle.specs:
+                for arg in spec.outputs:
+                    if arg.lx_address is None and arg.name not in self.live_out:
+                        made[arg.name] = arg.layout
+        return made
+
+    @property
+    def resident(self) -> tuple[str, ...]:
+        """Tensors that never leave the cores."""
+        specs = [spec for bundle in self.bundles for spec in bundle.specs]
+        names = [a.name for spec in specs for a in spec.outputs if a.lx_address is not None]
+        return tuple(dict.fromkeys(names))
+
+    def __repr__(self) -> str:
+        bundles = []
+        for bundle in self.bundles:
+            items = "".join(f"{item!r},\n" for item in bundle.items)
+            indented = "".join(f"        {line}\n" for line in items.splitlines())
+            bundles.append(
+                f"    Bundle((\n{indented}    ), {bundle.seconds!r}, {bundle.port_bytes}),\n"
+            )
+        live = sorted(self.live_out)
+        return f"Plan((\n{''.join(bundles)}), {self.planner!r}, frozenset({live!r}))"
+
+    def explain(self) -> str:
+        """What was decided, in words: one line per bundle and operation."""
+        count = len(self.bundles)
+        lines = [
+            f"{self.planner} plan: {self.seconds * 1e6:.1f} us in {count} launch{'es'[: 2 * (count > 1)]},"
+            f" {len(self.resident)} tensors never leave the cores"
+        ]
+        for number, bundle in enumerate(self.bundles):
+            lines.append(f"bundle {number}: {bundle.seconds * 1e6:.1f} us")
+            for spec, turns in each(bundle.items):
+                cut = ", ".join(
+                    f"{s}={extent}/{parts}" if parts > 1 else f"{s}={extent}"
+                    for s, (extent, parts) in spec.iteration_space.items()
+                )
+                copies = spec.op_info.get("replicas", 1)
+                cut += f", {copies} cores alike" if copies > 1 else ""
+                cut += f", {first} first" if (first := spec.op_info.get("first")) else ""
+                places = ", ".join(
+                    f"{a.name} in LX at {a.lx_address:,}"
+                    for a in spec.args
+                    if a.lx_address is not None
+                )
+                loop = "".join(f", {s} in {count} turns" for s, count in turns.items())
+                lines.append(f"  {spec.op}({cut}{loop})" + (f": {places}" if places else ""))
+        return "\n".join(lines)
+
+
+def plan(
+    ops: Sequence[OpSpec],
+    planner: str = "joint",
+    machine: Machine = SPYRE,
+    live_out: Collection[str] | None = None,
+    hints: Sequence[Hint] = (),
+    width: int = 24,
+    work_bytes: int = WORK_BYTES,
+    cores: int | None = None,
+) -> Plan:
+    """Settle the splits, loops and scratchpad addresses of some operations.
+
+    Parameters
+    ----------
+    ops
+        In an order in which they can be done; every tensor is made once.
+    planner
+        ``"per-op"``: each operation's own best split, then results stay in the scratchpad where
+        the next operations happen to agree.  ``"joint"``: splits, loops and places together, by
+        predicted time; the per-op plan is one of its candidates.
+    live_out
+        Tensors that are wanted afterwards; by default those that nothing here reads.
+    hints
+        For each operation.
+    work_bytes
+        Scratchpad bytes that are left to the tiles of an operation at work.
+    cores
+        At most so many cores.
+
+    Raises
+    ------
+    TilingError
+    """
+    if planner not in PLANNERS:
+        raise TilingError(f"planner = {planner!r}: choose one of {', '.join(PLANNERS)}")
+    if cores is not None:
+        machine = machine.replace(cores=cores)
+    for spec in ops:
+        if signature_of(spec) is None:
+            raise TilingError(f"{spec.op} is only done whole: it cannot be planned with others")
+    out = frozenset(live_out) if live_out is not None else _unread(ops)
+    costs = Costs(machine, work_bytes)
+    graph = Graph(tuple(ops), out)
+    if not ops:
+        return Plan((), planner, out)
+    fixed = _own_splits(graph, costs, hints)
+    found = Search(graph, costs, 4, fixed=fixed, hints=hints).run()[:1]
+    if planner == "joint":
+        search = Search(graph, costs, width, hints=hints)
+        found += search.run()[:_WHOLE]
+        if search.was_full:
+            found += Search(graph, costs, width, turns=_TURNS, hints=hints).run()[:_WHOLE]
+    plans = [_priced(state, planner, out, costs) for state in _different(found)]
+    best = min(plans, key=lambda made: made.seconds)
+    return replace(best, asked=costs.asked)
+
+
+def _unread(ops: Sequence[OpSpec]) -> frozenset[str]:
+    read = {arg.name for spec in ops for arg in spec.inputs}
+    return frozenset(arg.name for spec in ops for arg in spec.outputs) - read
+
+
+def _own_splits(graph: Graph, costs: Costs, hints: Sequence[Hint]) -> list[Split]:
+    """The best split of every operation by itself, all its operands in device memory."""
+    found = []
+    for number, spec in enumerate(graph.specs):
+        alone = Graph((spec,), frozenset(arg.name for arg in spec.outputs))
+        state = Search(alone, costs, 1, hints=hints[number : number + 1]).run()[0]
+        found.append(split_of(state.choices[0].spec))
+    return found
+
+
+def _different(states: Sequence[State]) -> list[State]:
+    return list({repr(state.choices): state for state in states}.values())
+
+
+def _priced(state: State, planner: str, out: frozenset[str], costs: Costs) -> Plan:
+    bundles = []
+    for choices in _runs(state.choices):
+        items = _items(addresses_of(choices, out, costs))
+        found = costs.bundle(items)
+        bundles.append(Bundle(items, found.seconds, round(found.port_bytes)))
+    return Plan(tuple(bundles), planner, out)
+
+
+def _runs(choices: Sequence[Choice]) -> list[list[Choice]]:
+    runs: list[list[Choice]] = []
+    for choice in choices:
+        if choice.opens:
+            runs.append([])
+        runs[-1].append(choice)
+    return runs
+
+
+def _items(choices: Sequence[Choice]) -> tuple[Item, ...]:
+    specs = tuple(choice.spec for choice in choices)
+    turns = choices[0].turns
+    if turns == 1:
+        return specs
+    return (LoopSpec(turns, specs, tuple(choice.tiled for choice in choices)),)

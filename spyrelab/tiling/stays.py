@@ -1,0 +1,68 @@
+"""What cores have of a tensor while a loop goes round, and whether it is what others need."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from spyrelab.machine import Machine
+from spyrelab.opspec import element_type
+from spyrelab.tiling.buffers import Held, holding
+from spyrelab.tiling.cut import Slicing
+from spyrelab.tiling.signature import signature_of
+from spyrelab.tiling.surrogate import guess
+
+__all__ = ["Sliced", "Stay"]
+
+
+class Stay(NamedTuple):
+    """What the cores have of a tensor: in the first turn of the loop, and in all turns."""
+
+    now: Held
+    all: Held
+    nbytes: int
+    key: bytes
+
+    def serves(self, other: Stay) -> bool:
+        """Whether every core finds what it needs, in every turn."""
+        if not self.nbytes:
+            return False
+        if self.key == other.key:
+            return True
+        offset = self.now.offset_of(other.now)
+        return offset is not None and offset == self.all.offset_of(other.all)
+
+    def nowhere(self) -> Stay:
+        """The same where no core can rely on finding anything."""
+        return self._replace(nbytes=0, key=b"nowhere" + self.key)
+
+
+class Sliced:
+    """An operation cut in one way, and what follows from it, found when asked for."""
+
+    def __init__(self, slicing: Slicing, machine: Machine) -> None:
+        self.slicing, self.machine = slicing, machine
+        self._stays: dict[int, Stay] = {}
+
+    def stay(self, position: int) -> Stay:
+        """What the cores touch of the operand at a position."""
+        if position not in self._stays:
+            arg = self.slicing.spec.args[position]
+            now = holding(self.slicing, arg, whole=False)
+            every = holding(self.slicing, arg)
+            nbytes = now.nbytes(element_type(arg.dtype).itemsize)
+            key = now.boxes.tobytes() + every.boxes.tobytes()
+            self._stays[position] = Stay(now, every, nbytes, key)
+        return self._stays[position]
+
+    @property
+    def has_partners(self) -> bool:
+        """Whether cores share what is summed."""
+        found = signature_of(self.slicing.spec)
+        shared = found.shared if found is not None else ()
+        return any(self.slicing.cuts[symbol].parts > 1 for symbol in shared)
+
+    @cached_property
+    def guess(self) -> float:
+        """A quick guess of the seconds."""
+        return guess(self.slicing, self.machine)
