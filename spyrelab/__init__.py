@@ -21,6 +21,7 @@ _SUBPACKAGES = (
     "ktir",
     "layout",
     "machine",
+    "models",
     "opspec",
     "timing",
     "viz",
@@ -32,12 +33,16 @@ __all__ = [
     "check",
     "device",
     "emulator",
+    "explain",
     "grade",
+    "hint",
+    "inductor",
     "kernels",
     "ktir",
     "last_timeline",
     "layout",
     "machine",
+    "models",
     "opspec",
     "record",
     "sanitize",
@@ -51,6 +56,8 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     if name == "check":
         return _load("grade").check
+    if name in ("explain", "hint"):
+        return getattr(_load("inductor"), name)
     if name in ("last_timeline", "record"):
         return getattr(import_module("spyrelab.device.timeline"), name)
     if name == "sanitize":

@@ -11,6 +11,8 @@ __all__ = ["autoload"]
 def autoload() -> None:
     """Register the device; the entry point ``torch.backends`` that torch calls when imported."""
     import_module("spyrelab.device.backend")
+    # By name: the compiler stands above the device, and torch knows one entry point only.
+    import_module("spyrelab.inductor")
 
 
 autoload()

@@ -12,6 +12,7 @@ from spyrelab.device import (
     layouts,
     lazy,
     module,
+    modules,
     pinned,
     printing,
     profiler,
@@ -40,7 +41,7 @@ def _register() -> None:
     serialization.register()
     autocast.register()
     pinned.register()
-    for part in (accelerator, layouts, lazy, printing, profiler):
+    for part in (accelerator, layouts, lazy, modules, printing, profiler):
         part.patch()
 
 

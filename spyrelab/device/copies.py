@@ -9,12 +9,14 @@ import torch
 
 from spyrelab.device import counts
 from spyrelab.device.allocations import entry_of
+from spyrelab.device.eager.recording import active
 from spyrelab.device.forms import require_distinct
 from spyrelab.device.internals import conjugate_keys
 from spyrelab.device.library import implement
 from spyrelab.device.memory import MEMORY
+from spyrelab.device.overlap import refuse_partial
 from spyrelab.device.policy import leave_device
-from spyrelab.device.transfer import copy_to_host, from_host, same_bytes, to_host
+from spyrelab.device.transfer import copy_to_host, from_host, is_whole, same_bytes, to_host
 
 __all__ = ["NATIVE", "copy_from", "register"]
 
@@ -44,11 +46,12 @@ def copy_from(
         return target
     if target.device.type == "spyre":
         require_distinct(target)
+        refuse_partial([source], target)
     if source.shape != target.shape:
         source = source.expand(target.shape)
     if source.device.type != "spyre":
         entry = entry_of(target)
-        from_host(source, target, fresh=entry.form.size == target.shape)
+        from_host(source, target, fresh=is_whole(target, entry))
     elif target.device.type != "spyre":
         copy_to_host(source, target)
     else:
@@ -58,7 +61,7 @@ def copy_from(
 
 def _on_device(source: torch.Tensor, target: torch.Tensor) -> None:
     name = "aten::_copy_from"
-    if same_bytes(source, target):
+    if active() is None and same_bytes(source, target):
         counts.native(name)
         return
     kernel = NATIVE.get("copy")
@@ -82,15 +85,24 @@ def _item(tensor: torch.Tensor) -> Any:
 def _fill(tensor: torch.Tensor, value: Any) -> torch.Tensor:
     if tensor.numel() == 0:
         return tensor
-    require_distinct(tensor)
+    tensor, filled = _once(tensor), tensor
     kernel = NATIVE.get("fill")
     if kernel is not None and kernel(tensor, value):
         counts.native("aten::fill_.Scalar")
-        return tensor
+        return filled
     leave_device("aten::fill_.Scalar")
     one = torch.empty((), dtype=tensor.dtype, device="cpu").fill_(value)
     from_host(one.expand(tensor.shape), tensor)
-    return tensor
+    return filled
+
+
+def _once(tensor: torch.Tensor) -> torch.Tensor:
+    """One element in place of every broadcast dimension: to fill is to fill those."""
+    pairs = list(zip(tensor.shape, tensor.stride(), strict=True))
+    if all(step or extent == 1 for extent, step in pairs):
+        return tensor
+    size = [extent if step else 1 for extent, step in pairs]
+    return tensor.as_strided(size, tensor.stride())
 
 
 def _fill_tensor(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
@@ -104,7 +116,7 @@ def _fill_tensor(tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
 
 def _zero(tensor: torch.Tensor) -> torch.Tensor:
     entry = entry_of(tensor)
-    if entry.form.size == tensor.shape and entry.form.dtype == tensor.dtype:
+    if is_whole(tensor, entry) and active() is None:
         # Zero bits are zero in every type: the whole allocation, padding included.
         memory, count = MEMORY.device, entry.form.device_bytes
         memory.bytes[entry.address : entry.address + count] = 0

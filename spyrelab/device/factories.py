@@ -65,15 +65,14 @@ def _empty(
     pin_memory: bool | None = None,
     memory_format: torch.memory_format | None = None,
 ) -> torch.Tensor:
-    if device is not None and device.index:
-        check_device(device)
+    _check(size, device)
     if pin_memory:
         raise RuntimeError("Only dense CPU tensors can be pinned")
     kind = dtype or torch.get_default_dtype()
     if memory_format is None or memory_format is torch.contiguous_format:
-        return MEMORY.tensor(contiguous_form(tuple(size), kind))
+        return _settled(MEMORY.tensor(contiguous_form(tuple(size), kind)))
     like = torch.empty(size, device="meta", memory_format=memory_format)
-    return MEMORY.tensor(form_of(tuple(size), like.stride(), kind))
+    return _settled(MEMORY.tensor(form_of(tuple(size), like.stride(), kind)))
 
 
 def _empty_strided(
@@ -84,10 +83,42 @@ def _empty_strided(
     device: torch.device | None = None,
     pin_memory: bool | None = None,
 ) -> torch.Tensor:
+    _check(size, device)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides"
+            f" ({len(stride)})"
+        )
+    if any(step < 0 for step in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got"
+            f" strides: {list(stride)}"
+        )
+    kind = dtype or torch.get_default_dtype()
+    return _settled(MEMORY.tensor(form_of(tuple(size), tuple(stride), kind)))
+
+
+def _check(size: Sequence[int], device: torch.device | None) -> None:
     if device is not None and device.index:
         check_device(device)
-    kind = dtype or torch.get_default_dtype()
-    return MEMORY.tensor(form_of(tuple(size), tuple(stride), kind))
+    for extent in size:
+        if extent < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {extent}: {list(size)}"
+            )
+
+
+def _settled(made: torch.Tensor) -> torch.Tensor:
+    """Fill a fresh tensor as torch's deterministic mode asks for."""
+    if (
+        torch.are_deterministic_algorithms_enabled()
+        and torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    ):
+        if made.is_floating_point() or made.is_complex():
+            made.fill_(float("nan"))
+        else:
+            made.fill_(True if made.dtype is torch.bool else torch.iinfo(made.dtype).max)
+    return made
 
 
 _SET_STORAGE = cpu_kernel("set_.source_Storage")

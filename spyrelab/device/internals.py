@@ -23,9 +23,11 @@ __all__ = [
     "conjugate_keys",
     "cpu_kernel",
     "empty_shell",
+    "fused_attention_enabled",
     "import_dlpack",
     "is_composite",
     "key_set",
+    "math_attention_enabled",
     "negated_view",
     "parameters",
     "parse_to",
@@ -46,12 +48,15 @@ _NEEDED = {
     "torch._C._nn._parse_to": "reads the arguments of Tensor.to",
     "torch._prims_common.elementwise_dtypes": "result types of pointwise operations",
     "torch._C._dispatch_has_kernel_for_dispatch_key": "finds operations that torch decomposes",
+    "torch._C._get_overrideable_sdp_enabled": "torch.nn.attention.sdpa_kernel",
+    "torch._C._get_math_sdp_enabled": "torch.nn.attention.sdpa_kernel",
     "torch._neg_view": "reads negated views",
     "torch._register_device_module": "installs torch.spyre",
     "torch.library.get_kernel": "finds the CPU kernels of views",
     "torch.library.fallthrough_kernel": "skips a dispatch key",
     "torch.library.Library.fallback": "catches every operation without a kernel",
     "torch._tensor_str._tensor_str": "prints tensors",
+    "torch.nn.Module._apply": "keeps the parameters of modules that move",
     "torch.nn.parameter.UninitializedTensorMixin": "lets lazy modules move to the device",
     "torch.profiler.profile.start_trace": "notes launches while a profiler runs",
     "torch.profiler.profile.stop_trace": "notes launches while a profiler runs",
@@ -108,6 +113,10 @@ negated_view: Any = torch._neg_view
 tensor_printing: Any = torch._tensor_str
 parameters: Any = torch.nn.parameter
 uninitialised: Any = parameters.UninitializedTensorMixin
+fused_attention_enabled: Any = _C._get_overrideable_sdp_enabled
+"""Whether `torch.nn.attention.sdpa_kernel` lets a device use its own attention."""
+math_attention_enabled: Any = _C._get_math_sdp_enabled
+"""Whether it lets attention be decomposed."""
 parse_to: Any = _C._nn._parse_to
 WithoutModes: Any = _C._DisableTorchDispatch
 """A context in which no dispatch mode sees what is done."""

@@ -45,6 +45,7 @@ def with_layout(tensor: torch.Tensor, layout: Any, *args: Any, **kwargs: Any) ->
 
     load()
     from spyrelab.device.factories import allocate
+    from spyrelab.layout import SpyreTensorLayout
 
     device, dtype, _, _ = parse_to(*args, **kwargs)
     device = device if device is not None else tensor.device
@@ -52,6 +53,11 @@ def with_layout(tensor: torch.Tensor, layout: Any, *args: Any, **kwargs: Any) ->
         raise DeviceError(
             f"device_layout describes memory of device 'spyre', not of {device}: write"
             ' x.to("spyre", device_layout=...)'
+        )
+    if not isinstance(layout, SpyreTensorLayout):
+        raise DeviceError(
+            f"device_layout {layout!r} has to be a SpyreTensorLayout, such as"
+            " SpyreTensorLayout.default(x.shape); leave it out for the default layout"
         )
     target = allocate(tensor.shape, None, dtype or tensor.dtype, layout)
     return target.copy_(tensor)

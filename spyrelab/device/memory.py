@@ -20,6 +20,7 @@ import torch
 from numba import types
 
 from spyrelab.device.allocations import ENTRIES, Entry
+from spyrelab.device.eager.recording import active, phantom, refuse
 from spyrelab.device.forms import Form, raw_form
 from spyrelab.device.internals import import_dlpack
 from spyrelab.machine import DeviceMemory, OutOfMemoryError
@@ -63,6 +64,8 @@ class CardMemory:
         Host address of device address 0: what ``data_ptr()`` counts from.
     """
 
+    phantoms = False
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._device: DeviceMemory | None = None
@@ -76,6 +79,7 @@ class CardMemory:
     @property
     def device(self) -> DeviceMemory:
         """The memory of the card, reserved when first asked for."""
+        refuse("the host reads or writes device memory")
         if self._device is None:
             with self._lock:
                 if self._device is None:
@@ -83,6 +87,11 @@ class CardMemory:
                     self.host_base = made.bytes.ctypes.data
                     self._device = made
         return self._device
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while memory is shared out and while a program runs; no fork comes between."""
+        return self._lock
 
     @property
     def is_initialized(self) -> bool:
@@ -97,6 +106,8 @@ class CardMemory:
         torch.OutOfMemoryError
             No hole is large enough; everything else is as it was.
         """
+        if active() is not None and not self.phantoms:
+            return phantom(form)
         if len(form.size) > MOST_DIMENSIONS:
             block = self.tensor(raw_form(form.host_bytes))
             shell = torch.empty(0, dtype=form.dtype, device="spyre")
@@ -209,12 +220,35 @@ class CardMemory:
         self._lock = threading.RLock()
 
 
+    def outlive_interpreter(self) -> None:
+        """Survive the end of Python and forks."""
+        atexit.register(self.retire)
+        os.register_at_fork(
+            before=self._before_fork,
+            after_in_parent=self._after_fork,
+            after_in_child=self._in_child,
+        )
+
+
+class PhantomMemory(CardMemory):
+    """Addresses for tensors that are recorded with and never read or written."""
+
+    phantoms = True
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__()
+        self._space = DeviceMemory(nbytes)
+        self.host_base = self._space.bytes.ctypes.data
+        self._device = self._space
+        self.outlive_interpreter()
+
+    @property
+    def device(self) -> DeviceMemory:
+        """The address space."""
+        return self._space
+
+
 MEMORY = CardMemory()
 """The one card of this process."""
 
-atexit.register(MEMORY.retire)
-os.register_at_fork(
-    before=MEMORY._before_fork,
-    after_in_parent=MEMORY._after_fork,
-    after_in_child=MEMORY._in_child,
-)
+MEMORY.outlive_interpreter()

@@ -159,6 +159,7 @@ def build() -> ModuleType:
             if not name.isupper() and name != "borrowed_default":
                 setattr(made, name, getattr(source, name))
     made.op_counts, made.reset_op_counts = counts.op_counts, counts.reset_op_counts  # type: ignore[attr-defined]
+    made.fallback_reasons = counts.fallback_reasons  # type: ignore[attr-defined]
     made.fallback = policy.fallback  # type: ignore[attr-defined]
     made.default_generators = (random.GENERATOR,)  # type: ignore[attr-defined]
     # Checkpointing saves random states only of a device that says so.

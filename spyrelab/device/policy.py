@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Literal, Self
 
 from spyrelab.device import counts
+from spyrelab.device.eager.recording import refuse
 from spyrelab.device.errors import FallbackError
 
-__all__ = ["Mode", "fallback", "leave_device"]
+__all__ = ["Mode", "because", "fallback", "leave_device"]
 
 Mode = Literal["count", "warn", "error"]
 _MODES = ("count", "warn", "error")
 _mode: Mode = "count"
 _warned: set[str] = set()
+_reason: ContextVar[str] = ContextVar("reason", default="no kernel")
 
 
 class fallback:  # noqa: N801  # a function that can also be entered, as torch.no_grad
@@ -51,6 +56,16 @@ class fallback:  # noqa: N801  # a function that can also be entered, as torch.n
         _mode = self._before
 
 
+@contextmanager
+def because(reason: str) -> Iterator[None]:
+    """Give the reason for operations that leave the device inside."""
+    before = _reason.set(reason)
+    try:
+        yield
+    finally:
+        _reason.reset(before)
+
+
 def leave_device(name: str) -> None:
     """Note that ``name`` is about to run on the CPU.
 
@@ -59,12 +74,13 @@ def leave_device(name: str) -> None:
     FallbackError
         In mode ``"error"``.
     """
+    refuse(f"{name} has no kernel on the device for these operands")
     if _mode == "error":
         raise FallbackError(
             f"{name} has no kernel on device 'spyre' for these operands and falling back to the"
             ' CPU is forbidden; allow it with torch.spyre.fallback("count")'
         )
-    counts.fallback(name)
+    counts.fallback(name, _reason.get())
     if _mode == "warn" and name not in _warned:
         _warned.add(name)
         warnings.warn(f"{name} ran on the CPU: device 'spyre' has no kernel for it", stacklevel=4)

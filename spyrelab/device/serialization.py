@@ -1,10 +1,15 @@
-"""Saving and loading: ``torch.save`` writes host bytes, ``torch.load`` brings them back."""
+"""Saving and loading: ``torch.save`` writes host bytes, ``torch.load`` brings them back.
+
+Queues between processes carry copies: the memory of a card belongs to one process.
+"""
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import reduce_storage
 
 from spyrelab.device.errors import DeviceError
 
@@ -15,8 +20,21 @@ _PRIORITY = 5
 
 
 def register() -> None:
-    """Let files name the location "spyre:0", and ``map_location`` too."""
+    """Let files name the location "spyre:0", and ``map_location`` too; let queues carry it."""
     torch.serialization.register_package(_PRIORITY, _tag, _restore)
+    ForkingPickler.register(torch.UntypedStorage, _reduce)
+
+
+def _reduce(storage: Any) -> Any:
+    if storage.device.type != "spyre":
+        plain: Any = reduce_storage
+        return plain(storage)
+    # A failure here would only end the queue's own thread, and the reader would wait for ever.
+    return _arrive, (storage.cpu(),)
+
+
+def _arrive(storage: Any) -> Any:
+    return storage.to(device="spyre")
 
 
 def _tag(storage: Any) -> str | None:

@@ -9,6 +9,7 @@ import torch
 
 from spyrelab.device.allocations import Entry, entry_of
 from spyrelab.device.dtypes import BITS, bits_of
+from spyrelab.device.eager.recording import refuse
 from spyrelab.device.internals import WithoutModes, negated_view
 from spyrelab.device.memory import MEMORY
 from spyrelab.device.places import Place
@@ -19,6 +20,7 @@ __all__ = [
     "alias",
     "copy_to_host",
     "from_host",
+    "is_whole",
     "mark_written",
     "place_of",
     "same_bytes",
@@ -42,6 +44,7 @@ def to_host(tensor: torch.Tensor, shared: bool = False) -> torch.Tensor:
     shared : bool
         Allow a result that aliases device memory, which linear allocations can give at no cost.
     """
+    refuse("the host reads elements")
     entry, place = place_of(tensor)
     if place.itemsize != entry.form.dtype.itemsize and place.tiled:
         host = _retyped(entry, place, tensor.dtype)
@@ -74,6 +77,7 @@ def from_host(host: torch.Tensor, tensor: torch.Tensor, fresh: bool = False) -> 
     fresh : bool
         The device tensor fills a new allocation: its padding becomes zero.
     """
+    refuse("the host writes elements")
     if host.dtype != tensor.dtype:
         host = host.to(tensor.dtype)
     if tensor.is_conj():
@@ -119,7 +123,7 @@ def same_bytes(source: torch.Tensor, target: torch.Tensor) -> bool:
     if source.is_neg() != target.is_neg() or source.numel() == 0:
         return False
     old, new = entry_of(source), entry_of(target)
-    if not (_is_whole(source, old) and _is_whole(target, new)):
+    if not (is_whole(source, old) and is_whole(target, new)):
         return False
     if old.form is not new.form and (
         old.form.layout != new.form.layout
@@ -135,7 +139,8 @@ def same_bytes(source: torch.Tensor, target: torch.Tensor) -> bool:
     return True
 
 
-def _is_whole(tensor: torch.Tensor, entry: Entry) -> bool:
+def is_whole(tensor: torch.Tensor, entry: Entry) -> bool:
+    """Whether a tensor is the one that its allocation was made for."""
     form = entry.form
     return (
         form.dtype == tensor.dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from spyrelab.device.errors import DeviceError
 from spyrelab.layout import LayoutError, SpyreTensorLayout
 
 
@@ -69,6 +70,8 @@ def test_a_layout_that_does_not_describe_the_tensor() -> None:
         x.to("cpu", device_layout=LAYOUTS["linear"])
     with pytest.raises(RuntimeError, match="no device layout"):
         x.device_tensor_layout()
+    with pytest.raises(DeviceError, match="SpyreTensorLayout"):
+        x.to("spyre", device_layout="default")
 
 
 def test_conversion_and_gradient_on_the_way_to_a_layout() -> None:

@@ -25,6 +25,8 @@ _MODULES = (
     "polynomials",
     "reducing",
     "indexing",
+    "counting",
+    "attention",
 )
 
 

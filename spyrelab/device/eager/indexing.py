@@ -10,6 +10,7 @@ import torch
 
 from spyrelab.device.eager.kernel import enter
 from spyrelab.device.eager.launch import operand_of, run
+from spyrelab.device.eager.recording import promise
 from spyrelab.device.eager.results import broadcast, prepared
 from spyrelab.device.factories import allocate
 from spyrelab.device.transfer import to_host
@@ -59,6 +60,8 @@ def _look(
     results = [operand_of(t)[0] for t in outputs]
     ranges = index_ranges(op, tuple(operands), tuple(results), **attributes)
     for position, least, extent in ranges:
+        if promise(inputs[position], least, extent):
+            continue
         index = to_host(inputs[position], shared=True)
         low, high = int(index.min()), int(index.max())
         if low < least or high >= extent:
@@ -213,11 +216,24 @@ def _index_put_in_place(
     unsafe: bool = False,
 ) -> torch.Tensor:
     indices, dims = _indices(given)
+    if len(indices) == 1 and indices[0].dtype == torch.bool and not accumulate:
+        return _put_where(x, indices[0], dims[0], values)
     _demand(x, *indices)
     if values.dtype != x.dtype or values.device.type != "spyre" or not indices:
         raise Unsupported("values that do not fit")
     _look("index_put", [*indices, values], [x], dims=dims, accumulate=accumulate)
     return x
+
+
+def _put_where(x: torch.Tensor, mask: torch.Tensor, dim: int, value: torch.Tensor) -> torch.Tensor:
+    """One number wherever a mask of the dimensions from ``dim`` on holds."""
+    behind = x.dim() - dim - mask.dim()
+    if behind < 0 or mask.shape != x.shape[dim : dim + mask.dim()] or value.numel() != 1:
+        raise Unsupported("a mask that chooses where each of many values goes")
+    if value.dtype != x.dtype or {mask.device.type, value.device.type} != {"spyre"}:
+        raise Unsupported("values that do not fit")
+    wide = mask.reshape((*mask.shape, *(1,) * behind))
+    return x.copy_(torch.where(wide, value.reshape(()), x))
 
 
 def _into(op: str) -> Any:

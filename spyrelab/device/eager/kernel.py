@@ -9,6 +9,7 @@ import torch
 
 from spyrelab.device import counts, fallback
 from spyrelab.device.library import implement
+from spyrelab.device.policy import because
 from spyrelab.opspec import Unsupported
 
 __all__ = ["Kernel", "enter", "is_ours", "overload"]
@@ -37,10 +38,13 @@ def enter(name: str, kernel: Kernel) -> None:
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             result = kernel(*args, **kwargs)
-        except Unsupported:
+        except Unsupported as error:
+            reason = error.reason
+        else:
+            counts.native(full)
+            return result
+        with because(reason):
             return fallback.call(op, *args, **kwargs)
-        counts.native(full)
-        return result
 
     run.__name__ = name.replace(".", "_")
     implement(name, run)

@@ -14,13 +14,24 @@ from numpy.typing import NDArray
 from spyrelab.device import clock
 from spyrelab.device.allocations import entry_of
 from spyrelab.device.dtypes import KTIR_NAMES
+from spyrelab.device.eager.recording import active
 from spyrelab.device.forms import Form, require_distinct
 from spyrelab.device.memory import MEMORY
+from spyrelab.device.overlap import set_apart
 from spyrelab.emulator.quick_launch import QuickLaunch
 from spyrelab.layout import SpyreTensorLayout
 from spyrelab.opspec import Compiled, Operand, Placed, Role, Unsupported, compile, place
 
-__all__ = ["Number", "Runner", "free_tables", "operand_of", "run", "runner_of"]
+__all__ = [
+    "Number",
+    "Runner",
+    "free_tables",
+    "layout_in",
+    "operand_in",
+    "operand_of",
+    "run",
+    "runner_of",
+]
 
 Number = float | int | bool
 Argument = torch.Tensor | Number
@@ -44,28 +55,47 @@ def operand_of(tensor: torch.Tensor) -> tuple[Operand, int]:
     known = entry.form.operands
     found = known.get(key)
     if found is None:
-        found = _operand(entry.form, *key)
+        found = operand_in(entry.form, *key)
         known[(key[0], tuple(key[1]), *key[2:])] = found
     return found[0], entry.address + found[1]
 
 
-def _operand(
+def layout_in(form: Form, dtype: torch.dtype) -> SpyreTensorLayout:
+    """How programs see an allocation whose elements they read as ``dtype``.
+
+    Raises
+    ------
+    Unsupported
+        Programs have no such element type.
+    """
+    name = KTIR_NAMES.get(dtype)
+    if name is None or dtype is torch.uint8:
+        raise Unsupported(f"{dtype} elements")
+    layout = form.layout if form.tiled else None
+    if layout is None:
+        return SpyreTensorLayout.linear((max(form.host_bytes // dtype.itemsize, 1),), name)
+    if layout.dtype == "df16":
+        raise Unsupported("elements in the 1-6-9 format")
+    return layout
+
+
+def operand_in(
     form: Form,
     dtype: torch.dtype,
     size: Sequence[int],
     stride: Sequence[int],
     offset: int,
 ) -> tuple[Operand, int]:
-    name = KTIR_NAMES.get(dtype)
-    if name is None or dtype is torch.uint8:
-        raise Unsupported(f"{dtype} elements")
-    layout = form.layout if form.tiled else None
-    if layout is None:
-        layout = SpyreTensorLayout.linear((max(form.host_bytes // dtype.itemsize, 1),), name)
-    elif layout.dtype == "df16":
-        raise Unsupported("elements in the 1-6-9 format")
+    """What programs see of a view of an allocation, and where it begins there in bytes.
+
+    Raises
+    ------
+    Unsupported
+        Programs have no such element type.
+    """
+    layout = layout_in(form, dtype)
     placed: Placed = place(layout, tuple(size), tuple(stride), offset)
-    return Operand(name, placed.access), placed.start * dtype.itemsize
+    return Operand(KTIR_NAMES[dtype], placed.access), placed.start * dtype.itemsize
 
 
 def run(
@@ -87,7 +117,7 @@ def run(
     """
     operands: list[Operand | str] = []
     values: list[float] = []
-    for given in inputs:
+    for given in set_apart(op, inputs, outputs):
         if isinstance(given, torch.Tensor):
             operand, address = operand_of(given)
             operands.append(operand)
@@ -99,7 +129,11 @@ def run(
         require_distinct(tensor)
     found = [operand_of(tensor) for tensor in outputs]
     compiled = compile(op, operands, [operand for operand, _ in found], **attributes)
-    runner_of(op, compiled)(values, [address for _, address in found])
+    recorder = active()
+    if recorder is None:
+        runner_of(op, compiled)(values, [address for _, address in found])
+    else:
+        recorder.note(op, inputs, outputs, attributes)
     return compiled
 
 
@@ -119,12 +153,14 @@ class Runner:
 
     def __call__(self, inputs: Sequence[float], outputs: Sequence[float]) -> None:
         """Run all steps on given addresses and numbers."""
-        if self._order is not None:
-            launch = self.steps[0][0]
-            launch([inputs[at] if reads else outputs[at] for reads, at in self._order])
-            clock.launched(launch.program, None, self.op)
-        else:
-            self._all_steps(inputs, outputs)
+        # The card runs one program at a time, whichever thread launches it.
+        with MEMORY.lock:
+            if self._order is not None:
+                launch = self.steps[0][0]
+                launch([inputs[at] if reads else outputs[at] for reads, at in self._order])
+                clock.launched(launch.program, None, self.op)
+            else:
+                self._all_steps(inputs, outputs)
 
     def _all_steps(self, inputs: Sequence[float], outputs: Sequence[float]) -> None:
         compiled, memory = self.compiled, MEMORY.device

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from spyrelab.device.eager.kernel import enter
+from spyrelab.device.eager.recording import promise
 from spyrelab.device.eager.results import prepared
 from spyrelab.device.transfer import to_host
 from spyrelab.opspec import Unsupported
@@ -51,6 +52,8 @@ def _classes(x: torch.Tensor, target: torch.Tensor, weight: Optional, ignored: i
         raise Unsupported("a target that does not fit: torch says why")
     if weight is not None and weight.shape != (x.shape[along],):
         raise Unsupported("weights that do not fit: torch says why")
+    if promise(target, 0, x.shape[along], ignored):
+        return along
     host = to_host(target, shared=True)
     if bool(((host != ignored) & ((host < 0) | (host >= x.shape[along]))).any()):
         raise Unsupported("a class that does not exist: torch says which")

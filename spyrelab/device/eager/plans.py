@@ -9,6 +9,7 @@ import torch
 
 from spyrelab.device.allocations import entry_of
 from spyrelab.device.eager.launch import Runner, operand_of, runner_of
+from spyrelab.device.eager.recording import active
 from spyrelab.device.forms import Form
 from spyrelab.device.memory import MEMORY
 from spyrelab.opspec import Compiled, Operand
@@ -41,6 +42,8 @@ def recall(name: str, args: Sequence[Any]) -> tuple[Key | None, torch.Tensor | N
         To `remember` a plan by; None where no plan can be made.
     result : Tensor or None
     """
+    if active() is not None:
+        return None, None
     parts: list[Any] = [name]
     values: list[Any] = []
     for value in args:

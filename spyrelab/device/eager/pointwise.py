@@ -11,8 +11,10 @@ import torch
 from spyrelab.device.eager.kernel import enter, is_ours, overload
 from spyrelab.device.eager.launch import run
 from spyrelab.device.eager.plans import recall, remember
+from spyrelab.device.eager.refusals import leave_odd_types
 from spyrelab.device.eager.results import Promotion, broadcast, fresh, prepared, result_type
 from spyrelab.device.internals import is_composite
+from spyrelab.device.overlap import refuse_partial
 from spyrelab.opspec import Compiled, Unsupported
 
 __all__ = ["Call", "register"]
@@ -253,6 +255,7 @@ def _kernel(
             *rest, out = args
             args = tuple(rest)
         call = bind(*args, **kwargs)
+        leave_odd_types(name, call.operands)
         given = [_number_of(value) for value in call.operands]
         typed = [value for p, value in enumerate(call.operands) if p not in conditions]
         if name in _OF_SELF:
@@ -269,6 +272,8 @@ def _kernel(
             _check_in_place(args[0], size, dtype)
             out = args[0]
         result = _result(out, size, dtype, full, tensors)
+        if out is not None:
+            refuse_partial(call.operands, result)
         floats = dtype.is_floating_point or any(tensor.is_floating_point() for tensor in tensors)
         return _compute(call, given, floats, result), floats, result
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from spyrelab.device.eager.kernel import enter
+from spyrelab.device.eager.recording import promise
 from spyrelab.device.eager.results import prepared
 from spyrelab.device.transfer import to_host
 from spyrelab.opspec import Unsupported
@@ -61,7 +62,10 @@ def _places(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     _numbers(x, index)
     if x.numel() == 0 or index.numel() == 0 or index.dtype != torch.int64:
         raise Unsupported("positions in nothing")
-    host, count = to_host(index, shared=True), x.numel()
+    count = x.numel()
+    if promise(index, -count, count):
+        return (index % count).reshape(-1)
+    host = to_host(index, shared=True)
     if int(host.min()) < -count or int(host.max()) >= count:
         raise Unsupported("a position out of range: torch says which")
     return (index % count).reshape(-1)
@@ -163,6 +167,8 @@ def _scatter_reduce(
         raise Unsupported("an index that is too large: torch says so")
     if index.numel() == 0 or x.numel() == 0:
         return _into(out, x.clone())
+    if promise(index, 0, x.shape[along]):
+        return _into(out, _reduced(x, along, index, source, kind, include_self))
     host = to_host(index, shared=True)
     if int(host.min()) < 0 or int(host.max()) >= x.shape[along]:
         raise Unsupported("an index out of range: torch says which")

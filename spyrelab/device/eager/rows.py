@@ -9,6 +9,7 @@ import torch
 
 from spyrelab.device.eager.kernel import enter
 from spyrelab.device.eager.launch import run
+from spyrelab.device.eager.longs import sort_longs
 from spyrelab.device.eager.reductions import demand, kept_size, target
 from spyrelab.device.factories import allocate
 from spyrelab.opspec import Unsupported
@@ -63,6 +64,8 @@ def _softmax(op: str) -> Callable[..., torch.Tensor]:
     def kernel(
         x: torch.Tensor, dim: int, half_to_float: bool, *, out: torch.Tensor | None = None
     ) -> torch.Tensor:
+        if not x.is_floating_point():
+            raise Unsupported(f"softmax of {x.dtype}")
         along = _one_dim(x, dim)
         kind = torch.float32 if half_to_float else x.dtype
         result = target(out, x.shape, kind, op)
@@ -143,13 +146,11 @@ def _sort(x: torch.Tensor, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...
     results = _pair(x, x.shape, given, "sort")
     if x.numel() == 0:
         return tuple(results)
-    run(
-        "sort",
-        [_vector(x)],
-        [_vector(r) for r in results],
-        dim=_one_dim(x, dim),
-        descending=bool(descending),
-    )
+    given_x, outs, along = _vector(x), [_vector(r) for r in results], _one_dim(x, dim)
+    if x.dtype == torch.int64:
+        sort_longs(given_x, along, bool(descending), outs)
+    else:
+        run("sort", [given_x], outs, dim=along, descending=bool(descending))
     return tuple(results)
 
 
@@ -168,6 +169,10 @@ def _topk(
         raise Unsupported("k outside the dimension")
     size = [k if d == along else n for d, n in enumerate(x.shape)]
     results = _pair(x, size, given, "topk")
+    if x.dtype == torch.int64:
+        for result, whole in zip(results, x.sort(dim, largest), strict=True):
+            result.copy_(whole.narrow(along, 0, k) if x.dim() else whole)
+        return tuple(results)
     run("topk", [_vector(x)], [_vector(r) for r in results], dim=along, k=k, largest=largest)
     return tuple(results)
 
