@@ -1,0 +1,27 @@
+"""torch.compile for the device: PyTorch's own Inductor with the parts that are ours.
+
+Importing this costs nothing. What Inductor needs to know is entered when Inductor itself is
+imported, which torch does when something is first compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from spyrelab.inductor.arrival import watch
+from spyrelab.inductor.hinting import hint
+
+__all__ = ["explain", "hint"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "explain":
+        return import_module("spyrelab.inductor.explanation").explain
+    raise AttributeError(f"module 'spyrelab.inductor' has no attribute {name!r}")
+
+
+watch()
+# Dynamo traces through ``spyrelab.hint``, and does not follow a module's __getattr__.
+sys.modules["spyrelab"].__dict__["hint"] = hint

@@ -1,0 +1,68 @@
+"""Runs of steps become plans: bundles with splits, loops and scratchpad addresses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from spyrelab.inductor.passes.interface import Outcome
+from spyrelab.inductor.passes.storages import reads
+from spyrelab.inductor.recorded import Part, Recorded, Step
+from spyrelab.inductor.runs import plan_run, require_reached
+from spyrelab.inductor.specs import alone_in, problem_of, spec_of_step
+from spyrelab.opspec.spec import OpSpec
+from spyrelab.tiling import Plan
+
+__all__ = ["Fusion"]
+
+_Pair = tuple[Step, OpSpec | None]
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Maximal runs of steps that can be cut are planned together, everything else is kept."""
+
+    name: str = "fusion"
+
+    def run(self, recorded: Recorded, planner: str = "joint") -> Outcome:
+        """Plans in place of steps.
+
+        Raises
+        ------
+        CompileError
+            A wish of the user reaches no operation.
+        TilingError
+            A wish of the user cannot be met.
+        """
+        alone = alone_in(recorded)
+        pairs: list[_Pair] = []
+        for step in recorded.steps:
+            spec = spec_of_step(step, recorded.storages, alone)
+            pairs.append((step, None if problem_of(spec) else spec))
+        require_reached(pairs)
+        parts = _parts(pairs, {view.name for view in recorded.results}, planner)
+        return Outcome(replace(recorded, parts=tuple(parts)), tuple(_words(parts)))
+
+
+def _parts(pairs: Sequence[_Pair], wanted: set[str], planner: str) -> list[Part]:
+    parts: list[Part] = []
+    at = 0
+    for can, group in itertools.groupby(pairs, lambda pair: pair[1] is not None):
+        run = list(group)
+        at += len(run)
+        later = {view.name for step, _ in pairs[at:] for view in reads(step)}
+        parts += plan_run(run, wanted | later, planner) if can else [step for step, _ in run]
+    return parts
+
+
+def _words(parts: Sequence[Part]) -> list[str]:
+    lines = []
+    for part in parts:
+        if isinstance(part, Plan):
+            for bundle in part.bundles:
+                ops = ", ".join(spec.op for spec in bundle.specs)
+                lines.append(f"one launch of {len(bundle.specs)}: {ops}")
+        else:
+            lines.append(f"{part.op} stays by itself")
+    return lines

@@ -1,0 +1,111 @@
+"""Planning a run of steps; runs that differ in names alone, such as equal layers, once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from spyrelab.errors import SpyreLabError
+from spyrelab.inductor.errors import CompileError
+from spyrelab.inductor.recorded import Part, Step
+from spyrelab.opspec.spec import OpSpec
+from spyrelab.tiling import Bundle, Hint, LoopSpec, Plan, plan
+from spyrelab.tiling.cost import structure
+from spyrelab.tiling.loops import Item, replaced
+
+__all__ = ["plan_once", "plan_run", "require_reached"]
+
+_log = logging.getLogger("spyrelab.inductor")
+
+_MOST = 256
+_known: dict[Any, tuple[Plan, tuple[str, ...]]] = {}
+"""Plans, and the names in them in order of appearance."""
+
+
+def plan_run(
+    run: Sequence[tuple[Step, OpSpec | None]], wanted: Collection[str], planner: str
+) -> list[Part]:
+    """A run as a plan; its steps, with a warning, where none is found.
+
+    Raises
+    ------
+    SpyreLabError
+        There is none, and the user has wishes.
+    """
+    specs = [spec for _, spec in run if spec is not None]
+    made = {arg.name for spec in specs for arg in spec.outputs}
+    hints = [_hint(step, spec) for step, spec in run if spec is not None]
+    try:
+        return [plan_once(specs, planner, made.intersection(wanted), hints)]
+    except SpyreLabError as error:
+        if any(step.hint for step, _ in run):
+            raise
+        _log.warning("%d operations are launched one by one: %s", len(run), error)
+        return [step for step, _ in run]
+
+
+def plan_once(
+    specs: Sequence[OpSpec], planner: str, live_out: Collection[str], hints: Sequence[Hint] = ()
+) -> Plan:
+    """What `spyrelab.tiling.plan` says, or said of a run that had other names.
+
+    Raises
+    ------
+    TilingError
+    """
+    numbers: dict[str, int] = {}
+    kinds = tuple(structure(spec, None, numbers) for spec in specs)
+    out = frozenset(numbers[name] for name in live_out)
+    key = planner, kinds, out, repr(list(hints))
+    names = tuple(numbers)
+    if key not in _known:
+        if len(_known) >= _MOST:
+            _known.clear()
+        _known[key] = plan(specs, planner, live_out=live_out, hints=hints), names
+    found, before = _known[key]
+    return found if names == before else _renamed(found, dict(zip(before, names, strict=True)))
+
+
+def _renamed(found: Plan, names: Mapping[str, str]) -> Plan:
+    def spec(old: OpSpec) -> OpSpec:
+        return replaced(old, args=lambda arg: replace(arg, name=names[arg.name]))
+
+    def item(old: Item) -> Item:
+        if isinstance(old, LoopSpec):
+            return replace(old, body=tuple(map(spec, old.body)))
+        return spec(old)
+
+    bundles = tuple(
+        Bundle(tuple(map(item, bundle.items)), bundle.seconds, bundle.port_bytes)
+        for bundle in found.bundles
+    )
+    out = frozenset(names[name] for name in found.live_out)
+    return replace(found, bundles=bundles, live_out=out)
+
+
+def _hint(step: Step, spec: OpSpec) -> Hint:
+    """What of the user's wishes concerns the dimensions of an operation."""
+    wishes = step.hint or {}
+    parts = {s: n for s, n in wishes.get("work_div", {}).items() if s in spec.iteration_space}
+    turns = {s: n for s, n in wishes.get("num_tiles", {}).items() if s in spec.iteration_space}
+    if len(turns) > 1:
+        raise CompileError(f"{step.op}: a loop takes one dimension in steps, not {list(turns)}")
+    for symbol, count in turns.items():
+        return Hint(parts, count, symbol)
+    return Hint(parts)
+
+
+def require_reached(steps: Sequence[tuple[Step, OpSpec | None]]) -> None:
+    """Raise CompileError for a wish that is about no dimension of any operation."""
+    wished = [step.hint for step, _ in steps if step.hint]
+    for wishes in wished:
+        names = {*wishes["work_div"], *wishes["num_tiles"]}
+        known = {s for step, spec in steps if step.hint == wishes and spec for s in
+                 spec.iteration_space}  # fmt: skip
+        if not names <= known:
+            raise CompileError(
+                f"no operation that can be planned has dimension {', '.join(sorted(names - known))}"
+                f" here; there are {', '.join(sorted(known)) or 'none'}"
+            )

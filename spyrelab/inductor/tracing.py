@@ -1,0 +1,18 @@
+"""What Dynamo must not look into: the device itself, which is Python too.
+
+Around a graph break Dynamo sees every frame that runs, and so every kernel that torch calls.
+"""
+
+from __future__ import annotations
+
+from torch._dynamo import trace_rules
+
+__all__ = ["install"]
+
+_DEVICE = ("device", "emulator", "kernels", "ktir", "layout", "machine", "opspec")
+
+
+def install() -> None:
+    """Leave these packages alone."""
+    for name in _DEVICE:
+        trace_rules.add(f"spyrelab.{name}")
