@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from spyrelab.commands.estimate_model import is_model, run_model
 from spyrelab.commands.output import print_json, print_line, print_table, require_place
 from spyrelab.commands.programs import add_program_arguments, load_program
 
@@ -17,9 +18,18 @@ def register(subparsers: Any) -> None:
         "estimate",
         help="predict the time of a program without running it",
         description="Predict the time of a KTIR file or of a kernel (spyrelab estimate matmul b=1"
-        " m=512 n=4096 k=4096 split=1,4,8,1), and say what bounds it. Nothing is executed.",
+        " m=512 n=4096 k=4096 split=1,4,8,1), and say what bounds it; or that of a language model"
+        " (spyrelab estimate granite-3.3-8b --prompt 512), by a preset's name or its config.json."
+        " Nothing is executed.",
     )
     add_program_arguments(parser)
+    model = parser.add_argument_group("language models")
+    model.add_argument("--batch", type=int, default=1, help="sequences (default 1)")
+    model.add_argument("--prompt", type=int, default=128, help="tokens known of each (128)")
+    model.add_argument("--tokens", type=int, default=128, help="tokens to generate (128)")
+    model.add_argument(
+        "--planner", choices=("joint", "per-op", "none"), default="joint", help="default joint"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--plot", metavar="F.png", help="draw the timeline")
     parser.set_defaults(run=run)
@@ -27,6 +37,8 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Estimate and print."""
+    if is_model(args.program):
+        return run_model(args)
     from spyrelab.timing import estimate, roofline
     from spyrelab.timing.result import UNITS
 

@@ -21,8 +21,12 @@ def register(subparsers: Any) -> None:
         description="List the tasks of the exercises, or put a chapter's file back to how the"
         " checkout came, keeping yours beside it.",
     )
-    parser.add_argument("action", nargs="?", choices=("list", "reset"), default="list")
-    parser.add_argument("chapter", nargs="?", help="such as ch01; needed for reset")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="list|reset|chNN",
+        help="list (the default) or reset, then a chapter such as ch01; reset needs one",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.set_defaults(run=run)
 
@@ -31,11 +35,13 @@ def run(args: argparse.Namespace) -> int:
     """List or reset."""
     from spyrelab.grade.tree import chapters, find_chapter
 
-    if args.action == "reset":
-        if args.chapter is None:
+    resets = args.words[:1] == ["reset"]
+    named = args.words[1:] if args.words[:1] in (["list"], ["reset"]) else args.words
+    if resets:
+        if len(named) != 1:
             raise UsageError("reset needs a chapter, such as ch01")
-        return _reset(find_chapter(args.chapter).exercises, args.json)
-    wanted = [args.chapter] if args.chapter else chapters()
+        return _reset(find_chapter(named[0]).exercises, args.json)
+    wanted = named or chapters()
     rows = [row for name in wanted for row in _tasks(name)]
     if args.json:
         print_json({"exercises": rows})
