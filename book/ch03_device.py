@@ -126,6 +126,8 @@ show(draw_dispatch())
 # will cost us nothing. And there are three ways to end: with a kernel of ours; with a kernel of
 # torch that is made of other operations, which start again from the left; or with whatever is
 # entered for *all* operations, the fallback. What is not caught by any of these is the error above.
+# (The picture is simpler than torch in one thing: most composite kernels are entered for the key
+# Autograd as well, and branch off there. So autograd sees the parts, and derives those.)
 #
 # ## What is a view?
 #
@@ -223,9 +225,10 @@ show(draw_memory({"x [3, 100] f16": x, "x[1:, 60:]": view, "numbers [100] i64": 
 
 # %% [markdown]
 # **What to notice.** Six sticks for `x`: first the columns 0 to 63 of all three rows, then what is
-# left of them, and grey padding. The view (dark) takes four columns of two sticks and all of two
-# others. Integers lie as on the host, one after the other. torch knows nothing of this: for torch
-# `x` has strides (100, 1), and a storage of 600 bytes. How can both be true?
+# left of them, and grey padding. Of the view (dark), rows 1 and 2, four columns are in two sticks
+# and the other 36 in two more. Integers lie as on the host, one after the other. Under each name is
+# the address of its first byte in device memory. torch knows nothing of this: for torch `x` has
+# strides (100, 1), and a storage of 600 bytes. How can both be true?
 #
 # **The layout belongs to the allocation.** Not to the tensor: an attribute in Python would be gone
 # with the first view.
@@ -253,7 +256,9 @@ spyrelab.check("ch03.1")
 # ## What has to be written?
 #
 # There are more than three thousand operations, overloads counted. Which of them are ours to
-# write? Ask the table: for each one, is there a kernel for our key, or a recipe of torch's?
+# write? Ask the table: for each one, is there a kernel for our key, or a recipe of torch's? The
+# recipes are of two kinds: those of the first also serve autograd, so nobody has to write a
+# derivative; those of the second, the *explicit* ones, only compute.
 
 # %%
 has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -507,7 +512,7 @@ print("apart by less than 1e-5 of the loss:", apart < 1e-5)
 # %% [markdown]
 # **What to notice.** The losses are not equal to the last bit: sums are added up in another order,
 # in float32 here and there, and AdamW carries a difference on. A hundred-thousandth is what we
-# allow for twenty steps (it is a hundred times less on our machine). A wrong kernel is rarely so
+# allow for twenty steps (it is about fifty times less on our machine). A wrong kernel is rarely so
 # kind.
 #
 # Who did the work?
@@ -588,7 +593,7 @@ show(
     describe(
         axes,
         f"Timeline of one forward pass: {len(recorded.kernels)} launches one after the other, in"
-        f" lanes by operation: {names}. No two overlap, and none stands out.",
+        f" lanes by operation: {names}. No two overlap; attention, once a layer, is the longest.",
     )
 )
 
@@ -600,10 +605,11 @@ for op, seconds in sorted(by_op.items(), key=lambda item: -item[1])[:4]:
     print(f"{op:12}{seconds * 1e6:6.1f} us, {seconds / recorded.seconds:4.0%}")
 
 # %% [markdown]
-# **What to notice.** The same staircase twice: two layers. One launch after the other, hardly any
-# longer than the next: on tensors as
-# small as these a launch costs more than what it does. (Device time does not include what the
-# *host* needs for a launch, which is more still.)
+# **What to notice.** The same staircase twice: two layers. One launch after the other. The longest
+# is `attention`: two products and the softmax between them are *fused* into one launch. (Any other
+# wide bar is two or more launches of one operation in a row.) Each launch needs about 1 µs to begin
+# at all, before it has read a byte: on tensors as small as these, that alone is two fifths of the
+# time. (Device time does not include what the *host* needs for a launch, which is more still.)
 #
 # **Events** are marks on the same clock, and carry the names that everybody knows from CUDA:
 
@@ -669,8 +675,11 @@ for what, attempt in attempts.items():
 # **What to notice.** The first four are limits of Python; the last two are the rules of every
 # device. For each of the four there is a way round: one process for each card;
 # `torch.spyre.manual_seed`, or a generator of the CPU; `x.resize_()`, which takes a new storage;
-# `tensor.pin_memory()`. A small shim in C++ would open all four and make a call about four times as
-# cheap, at the price of a compiler on each reader's machine.
+# `tensor.pin_memory()`. A small shim in C++ could open all four and make a call cheaper (we have
+# built none, so by how much is not measured), at the price of a compiler on each reader's machine.
+#
+# One difference you get no error for: an *integer* divided by zero is a ZeroDivisionError on the
+# CPU. A program for the card has no way to raise one, so here the result is 0.
 #
 # ## How complete is it?
 #

@@ -92,6 +92,9 @@ for order in ((0, 1, 2), (1, 0, 2), (0, 2, 1)):
 show(draw_sticks(SpyreTensorLayout.default(batch), batch, dimension=1))
 
 # %% [markdown]
+# **What to notice.** Four sticks for each word, and colour says which word. The first two are
+# channels 0 to 63, of sentence 0 and of sentence 1; the other two are what is left of both.
+#
 # **Exercise 1** (`default_layout` in [exercises/ch04_layouts.py](../exercises/ch04_layouts.py),
 # about 7 lines). `device_size` and `stride_map` of any tensor.
 
@@ -235,8 +238,10 @@ for name, view in {
 # %% [markdown]
 # **What to notice.** The first two are the same work. The third is the same work, too, from lane 10
 # on, and takes more than six times as long: every stick of the result is made of two. Every second
-# *row* is cheap. Every second *element* is dear, although the walk can be written down: each is
-# fetched on its own. Being able to follow a view is one thing, and moving whole sticks is another.
+# *row* takes about twice as long as so many neighbours would, as it is read stick by stick and not
+# in runs: still cheap. Every second *element* is dear, although the walk can be written down: each
+# is fetched on its own. Being able to follow a view is one thing, and moving whole sticks is
+# another.
 #
 # **Exercise 4** (`needs_gather`, 4 to 10 lines). Say for any slice of the columns whether it can be
 # followed.
@@ -259,7 +264,7 @@ show(draw_turn((6, 100)))
 # **What to notice.** From left to right: our sentence; its transpose as a view, where the memory is
 # the same and what we call a row is not; and what it takes to have *rows* in sticks again. In the
 # middle every stick holds one element of each of 64 rows. On the right each of the 100 rows has its
-# own stick, and it is six elements long: the last picture is 94 % padding.
+# own stick, and it is six elements long: the last picture is 91 % padding.
 #
 # Now multiply. The PT takes the left operand in sticks along $k$, the dimension that is summed, and
 # the right operand in sticks along $n$.
@@ -280,7 +285,8 @@ for name, product in {
 # **What to notice.** There it is: a copy that no line of the program asks for, before the product,
 # because the sticks run along the wrong dimension. This is a **restickify**. It is not a detail:
 # for `x @ w.T` it takes longer than the product itself. And `x @ w.T` is what every
-# `torch.nn.Linear` does, at every step.
+# `torch.nn.Linear` does, at every step. (Each number is rounded on its own, so that a sum may be
+# one off.)
 #
 # The cure is to lay the weight out the way it will be read. Its sticks should run along the rows of
 # `w.T`, which are the columns of `w`: `dim_order` [1, 0].
@@ -304,7 +310,7 @@ print(torch.equal((x @ w_once.T).cpu(), (x @ w.T).cpu()))
 # | pointwise | sticks along one dimension, the same for all | the same |
 # | matmul | left: sticks along $k$; right: along $n$ | along $n$ |
 # | reduction across sticks | any | as the operand |
-# | reduction along sticks | the last stick's padding counts as zero | **sparse** |
+# | reduction along sticks | any; in a sum, padding counts as zero | **sparse** |
 # | view | memory stays as it is | what follows from it |
 #
 # Sparse? Sum each row of our sentence, and the sum appears in the stick of its row. It has no

@@ -82,8 +82,10 @@ def choose_orders(
     A program computes ``x.permute(order) @ w.permute(weight_order)`` and ``x.sum(reduced)``, and
     wants the sum with neighbours in its sticks, not one element per stick.  ``permute`` makes
     dimension ``order[i]`` dimension i.  A product reads its left operand in sticks along k, and
-    its right operand in sticks along n.  The last dimension of a dim_order is the one that sticks
-    run along; any order of the others will do.  Return None if there are no such orders.
+    its right operand in sticks along n.  x has two dimensions or more, w has two; k is the last
+    dimension of the left operand, n that of the right one.  The last dimension of a dim_order is
+    the one that sticks run along; any order of the others will do.  Return None if
+    there are no such orders.
 
     About 4 lines.
     """
@@ -97,6 +99,8 @@ def turn(rows: int, cols: int) -> Module:
     device_size [ceil(cols / 64), rows, 64]; and out, the same matrix with dim_order [1, 0], of
     device_size [ceil(rows / 64), cols, 64].  rows and cols are at least 64.  What you write to
     padding does not matter.  Budget: every stick is read once and written once, on 32 cores.
+    Builder, ``b.view``, ``b.loop``, ``b.load`` and ``b.store`` are those of chapter 1; a ``b.loop``
+    from ``b.compute_tile_id()`` in steps of 32 shares work out.
 
     About 11 lines.
     """

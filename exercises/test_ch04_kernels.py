@@ -136,7 +136,7 @@ def some_size(rng: Any) -> tuple[int, int]:
         "Try one block: 64 rows of one stick each, that is b.load(x[tile, row, 0], shape=(1, 64, "
         "64)). What has to become of it before it is stored?",
         "Lanes become rows and rows become lanes: b.transpose(values, [0, 2, 1]), stored at "
-        "out[row // 64, tile * 64, 0]. Views have sizes=device_size.",
+        "out[row // 64, tile * 64, 0]. Views have sizes=device_size and dtype=F16.",
     ]
 )
 def test_turn_of_whole_blocks(impl: Any, rng: Any) -> None:

@@ -92,11 +92,21 @@ def _run(argv: list[str]) -> int:
         import_module(f"spyrelab.commands.{verb}").register(subparsers)
     if argv and not argv[0].startswith("-") and argv[0] not in subparsers.choices:
         raise UsageError(_explain_verb(argv[0]))
-    args = parser.parse_args(argv)
+    args, late = parser.parse_known_args(argv)
+    if late:
+        _add_late_words(subparsers.choices.get(argv[0], parser), args, late)
     if not hasattr(args, "run"):
         parser.print_help()
         return 0
     return int(args.run(args))
+
+
+def _add_late_words(verb: Parser, args: argparse.Namespace, late: Sequence[str]) -> None:
+    """Take words behind an option, as in ``book sync --check ch03``; argparse gives up on them."""
+    lists = [a.dest for a in verb._actions if a.nargs == "*" and not a.option_strings]
+    if not lists or any(word.startswith("-") for word in late):
+        verb.error(f"unrecognized arguments: {' '.join(late)}")
+    setattr(args, lists[0], [*(getattr(args, lists[0]) or ()), *late])
 
 
 def _explain_verb(verb: str) -> str:

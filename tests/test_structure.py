@@ -30,6 +30,7 @@ LAYERS = [
     ["triton"],
     ["helion"],
     ["attention"],
+    ["models"],
     ["bench", "grade", "book"],
     ["commands"],
     ["cli"],

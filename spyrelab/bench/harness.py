@@ -16,11 +16,13 @@ from spyrelab.bench.implementations import (
     Workload,
     agrees,
 )
+from spyrelab.bench.inductor import INDUCTOR
 from spyrelab.bench.layouts import LAYOUTS
 from spyrelab.bench.measure import LEAST_REPEATS, Samples, measure
 from spyrelab.bench.predictions import PREDICTIONS, prediction_of
 from spyrelab.bench.registry import select_cases
 from spyrelab.bench.results import Row
+from spyrelab.bench.tiling import TILING
 from spyrelab.emulator import Counters
 from spyrelab.ktir import Module, TensorType, walk
 from spyrelab.timing import TimingError
@@ -28,6 +30,8 @@ from spyrelab.timing import TimingError
 __all__ = ["Job", "count_left_out", "plan", "run_job"]
 
 REFERENCE = "reference"
+
+_TABLES = (IMPLEMENTATIONS, PREDICTIONS, DEVICES, LAYOUTS, TILING, INDUCTOR)
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def _check(
 ) -> tuple[Row, Ready | None]:
     row = Row(job.chapter, job.case.name, name, correct=False, extra=_describe(job, name))
     try:
-        implementation = {**IMPLEMENTATIONS, **PREDICTIONS, **DEVICES, **LAYOUTS}[name]
+        implementation = next(table[name] for table in _TABLES if name in table)
         ready = stack.enter_context(implementation(workload))
         returned = ready.call()
         expected = workload.expected if ready.expected is None else ready.expected

@@ -211,5 +211,6 @@ PREDICTIONS: dict[str, Implementation] = {
 
 WITHOUT_PROGRAM = frozenset(
     {"torch", "measured", "cpu", "spyre", "copy", "pack", "unpack", "eager", "greedy", "exact"}
+    | {"per-op", "joint", "as-loaded", "laid-out", "compiled"}
 )
 """Implementations whose rows are about no program for the card."""

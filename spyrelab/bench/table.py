@@ -198,6 +198,7 @@ def _remarks(results: Results) -> list[str]:
         )
     remarks += _rankings(rows)
     remarks += _fallbacks(rows)
+    remarks += _compiled(rows)
     if left_out := results.environment.get("left_out"):
         remarks.append(
             f"{left_out} cases that others sum up are left out; without --quick they are rows too."
@@ -226,6 +227,27 @@ def _fallbacks(rows: Sequence[Row]) -> list[str]:
             "Host time of an eager call on the card is the emulator's, dispatch included; device"
             " us is the emulated clock's."
         )
+    return remarks
+
+
+def _compiled(rows: Sequence[Row]) -> list[str]:
+    """What compiling modules is worth on the card."""
+    by_case = {
+        (row.case, row.impl): row.device_us for row in rows if "bytes_over_least" in row.extra
+    }
+    remarks = []
+    for impl, what in (("laid-out", "eager, weights laid out"), ("compiled", "compiled")):
+        ratios = [
+            base / found
+            for (case, name), base in by_case.items()
+            if name == "as-loaded" and base and (found := by_case.get((case, impl)))
+        ]
+        if ratios:
+            remarks.append(
+                f"Device time of eager over {what}: {_times(geometric_mean(ratios))} in"
+                f" geometric mean over {len(ratios)} modules"
+                f" ({_times(min(ratios))} to {_times(max(ratios))})."
+            )
     return remarks
 
 

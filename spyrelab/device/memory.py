@@ -219,7 +219,6 @@ class CardMemory:
     def _in_child(self) -> None:
         self._lock = threading.RLock()
 
-
     def outlive_interpreter(self) -> None:
         """Survive the end of Python and forks."""
         atexit.register(self.retire)

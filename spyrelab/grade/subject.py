@@ -19,6 +19,7 @@ SHORTCUTS = {
     "spyrelab.emulator": "the answer runs the emulator; work the result out without it",
     "spyrelab.timing": "the answer asks the timing model; work the time out without it",
     "spyrelab.layout": "the answer asks spyrelab.layout; work the layout out without it",
+    "spyrelab.tiling": "the answer asks spyrelab.tiling; work the plan out without it",
     "solutions": "the answer calls the model answers",
 }
 """Packages that an answer does not call, and what to say if it does."""

@@ -162,9 +162,7 @@ def predict(
         Weights and cache do not fit into device memory.
     """
     traced = trace_layers(config, batch, prompt, tokens)
-    times = {
-        phase: tuple(_time_of(part, planner) for part in traced.of(phase)) for phase in Phase
-    }
+    times = {phase: tuple(_time_of(part, planner) for part in traced.of(phase)) for phase in Phase}
     return Prediction(
         times[Phase.PREFILL],
         times[Phase.DECODE],

@@ -20,12 +20,14 @@ the operands' type before they are multiplied again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from spyrelab.kernels.division import LX_BYTES
 from spyrelab.ktir.builder import Builder, Scalar
 from spyrelab.ktir.ir import Module
 from spyrelab.ktir.types import BF16, F16, F32, I1, MemorySpace
+from spyrelab.machine import SPYRE
 from spyrelab.opspec.attention_backward import KeyGradients, QueryGradients
 from spyrelab.opspec.attention_plan import AttentionPlan, Extents, plan_keys, plan_queries
 from spyrelab.opspec.attention_program import Forward, Share, Walker, one_core, shares
@@ -34,8 +36,12 @@ from spyrelab.opspec.attention_space import Field, Loader, Space
 from spyrelab.opspec.errors import OpSpecError, Unsupported
 from spyrelab.opspec.operand import Input, Operand
 from spyrelab.opspec.registry import family
+from spyrelab.opspec.target import Target, target
 
-__all__ = ["build_attention", "emit_attention"]
+__all__ = ["build_attention", "check_attention", "emit_attention"]
+
+WORK_BYTES = 256 << 10
+"""Scratchpad bytes in which one core can always do a slice of an attention that is checked."""
 
 _ROLES = {
     "q": "BHMD",
@@ -64,6 +70,10 @@ def build_attention(
     op: str, inputs: tuple[Input, ...], outputs: tuple[Operand, ...], **attributes: Any
 ) -> Module:
     """The program of an attention, or of one side of its gradient."""
+    into = target()
+    if into is not None:
+        _emitted(into, op, inputs, outputs, **attributes)
+        return Module(())
     operands = _named(op, inputs, outputs)
     space, extents = _space(op, operands, bool(attributes.get("causal")))
     plan = _plan(op, extents)
@@ -75,6 +85,39 @@ def build_attention(
     return b.build()
 
 
+def check_attention(
+    inputs: Sequence[Operand], outputs: Sequence[Operand], causal: bool = False, scale: float = 1.0
+) -> None:
+    """Raise Unsuitable, Unsupported or OpSpecError where no program does an attention."""
+    operands = _named("attention", tuple(inputs), tuple(outputs))
+    extents = _space("attention", operands, causal)[1]
+    plan_queries(extents, 1, WORK_BYTES)
+
+
+def _emitted(
+    into: Target,
+    op: str,
+    inputs: tuple[Input, ...],
+    outputs: tuple[Operand, ...],
+    **attributes: Any,
+) -> None:
+    """One core's code, in another program."""
+    if into.partners is not None or any(given.sparse for given in into.given.values()):
+        raise Unsupported(f"{op} on slices that cores share")
+    given = [into.given[f"in{n}"] for n in range(len(inputs))]
+    given += [into.given[f"out{n}"] for n in range(len(outputs))]
+    emit_attention(
+        into.builder,
+        op,
+        tuple(g.operand for g in given[: len(inputs)]),
+        outputs,
+        tuple(g.pointer for g in given),
+        tuple(g.space for g in given),
+        lx_bytes=into.lx_bytes,
+        **attributes,
+    )
+
+
 def emit_attention(
     b: Builder,
     op: str,
@@ -83,6 +126,7 @@ def emit_attention(
     pointers: tuple[Scalar, ...],
     spaces: tuple[MemorySpace, ...],
     first_query: Scalar | int = 0,
+    lx_bytes: int = LX_BYTES,
     **attributes: Any,
 ) -> None:
     """Append one core's code for an attention on slices.
@@ -95,10 +139,12 @@ def emit_attention(
         For inputs and outputs in order: the element at which a slice begins, and its memory.
     first_query
         Index of the slice's first query, for causal attention.
+    lx_bytes
+        What tiles that are alive at once may take.
     """
     operands = _named(op, inputs, outputs)
     space, extents = _space(op, operands, bool(attributes.get("causal")))
-    plan = one_core(_plan(op, extents))
+    plan = one_core(_plan(op, extents, 1, lx_bytes))
     where = dict(zip(operands, pointers, strict=True))
     kinds = dict(zip(operands, spaces, strict=True))
     _walker(op, b, space, plan, Share(), where, kinds, first_query, **attributes).emit()
@@ -126,8 +172,11 @@ def _walker(
     return made[op](space, loader, scores, plan, share)
 
 
-def _plan(op: str, extents: Extents) -> AttentionPlan:
-    return plan_keys(extents) if op == "attention_backward_keys" else plan_queries(extents)
+def _plan(
+    op: str, extents: Extents, cores: int = SPYRE.cores, lx_bytes: int = LX_BYTES
+) -> AttentionPlan:
+    make = plan_keys if op == "attention_backward_keys" else plan_queries
+    return make(extents, cores, lx_bytes)
 
 
 def _named(op: str, inputs: tuple[Input, ...], outputs: tuple[Operand, ...]) -> dict[str, Operand]:

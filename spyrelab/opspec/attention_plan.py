@@ -76,7 +76,9 @@ class AttentionPlan:
 
 
 @lru_cache(maxsize=1024)
-def plan_queries(extents: Extents, cores: int = SPYRE.cores) -> AttentionPlan:
+def plan_queries(
+    extents: Extents, cores: int = SPYRE.cores, lx_bytes: int = LX_BYTES
+) -> AttentionPlan:
     """The plan of least estimated time where each core owns queries and walks the keys.
 
     Raises
@@ -84,13 +86,15 @@ def plan_queries(extents: Extents, cores: int = SPYRE.cores) -> AttentionPlan:
     Unsupported
         Not even a tile of one query and the fewest keys fits.
     """
-    return _least(extents, cores, _queries_cost, _queries_bytes)
+    return _least(extents, cores, lx_bytes, _queries_cost, _queries_bytes)
 
 
 @lru_cache(maxsize=1024)
-def plan_keys(extents: Extents, cores: int = SPYRE.cores) -> AttentionPlan:
+def plan_keys(
+    extents: Extents, cores: int = SPYRE.cores, lx_bytes: int = LX_BYTES
+) -> AttentionPlan:
     """The same where each core owns keys and walks the queries: for gradients of keys."""
-    return _least(extents, cores, _keys_cost, _keys_bytes)
+    return _least(extents, cores, lx_bytes, _keys_cost, _keys_bytes)
 
 
 def _queries_bytes(e: Extents, rows: int, keys: int) -> int:
@@ -168,12 +172,13 @@ def _readers(e: Extents, p: AttentionPlan) -> float:
 def _least(
     e: Extents,
     cores: int,
+    lx_bytes: int,
     cost: Callable[[Extents, AttentionPlan], float],
     used: Callable[[Extents, int, int], int],
 ) -> AttentionPlan:
     best: tuple[float, AttentionPlan] | None = None
     for group, rows, keys in _tiles(e):
-        if used(e, group * rows, keys) > LX_BYTES:
+        if used(e, group * rows, keys) > lx_bytes:
             continue
         for parts in _parts(e, cores, group, rows, keys, cost is _keys_cost):
             plan = AttentionPlan(*parts, group, rows, keys)

@@ -14,7 +14,7 @@ from spyrelab.opspec.errors import Unsuitable
 from spyrelab.opspec.operand import Operand
 from spyrelab.opspec.spans import MixedDigitsError, Span, common_spans, plain
 
-__all__ = ["ROLES", "Field", "Loader", "Part", "Run", "Space", "runs_of"]
+__all__ = ["ROLES", "Field", "Loader", "Part", "Run", "Space", "cut_axis", "runs_of"]
 
 ROLES = "BKGMNDE"
 """Batch, kv heads, query heads of one kv head, queries, keys, head dimension, value dimension."""
@@ -44,7 +44,7 @@ class Field:
             elif extent == 1:
                 axes["K"] = axes["G"] = plain(1)
             else:
-                axes["K"], axes["G"] = _cut(position, axis, extent, group)
+                axes["K"], axes["G"] = cut_axis(position, axis, extent, group)
         sticks = roles[-1] if roles[-1] in "DE" else ""
         if sticks and operand.size[-1] > 1 and axes[sticks][-1].stride != 1:
             raise Unsuitable(position, "its sticks do not lie along the head dimension")
@@ -55,7 +55,7 @@ class Field:
         return any(d.stride for d in self.axes.get(role, ()) if d.count > 1)
 
 
-def _cut(position: int, axis: Axis, extent: int, inner: int) -> tuple[Axis, Axis]:
+def cut_axis(position: int, axis: Axis, extent: int, inner: int) -> tuple[Axis, Axis]:
     """An axis as two, the second of ``inner`` indices."""
     if math.prod(digit.count for digit in axis) != extent:
         raise Unsuitable(position, "its heads end inside a stick")
@@ -212,7 +212,9 @@ class Loader:
         sizes = [parts[role].extent for role in "GMN"]
         rows = [sizes[0] * sizes[1], sizes[2]]
         if not kept:
-            field_view = b.view(self._start(name, parts), (1,), field.element)
+            space = self.spaces.get(name, GLOBAL)
+            start = self._start(name, parts)
+            field_view = b.view(start, (1,), field.element, memory_space=space)
             return b.splat(b.load(field_view[0], (1,)).item(), rows)
         view, shape = self._place(name, kept, parts)
         position = tuple(p for role in kept for p in parts[role].place)

@@ -15,7 +15,9 @@ from spyrelab.opspec.expressions import as_type
 from spyrelab.opspec.iteration import Box, boxes
 from spyrelab.opspec.operand import Input, Operand
 from spyrelab.opspec.pointwise import arguments_of
+from spyrelab.opspec.pointwise_tiles import fitting_division
 from spyrelab.opspec.registry import family
+from spyrelab.opspec.target import Target, target
 from spyrelab.opspec.views import AnyAccess, Placed, Scattered, Shifted, aligned, flipped
 from spyrelab.opspec.walk import Place, Walk
 
@@ -115,6 +117,10 @@ def _build(op: str, inputs: tuple[Input, ...], out: Operand, parts: Sequence[_Pa
     if len(found) > _MOST_BOXES:
         raise Unsupported(f"{op} in {len(found)} pieces")
     kinds = [_tensor(operand).element for operand in inputs]
+    into = target()
+    if into is not None:
+        _emitted(into, found)
+        return Module(())
     divisions = [
         divide(box, [kinds[part.position].itemsize, out.element.itemsize]) for part, box in found
     ]
@@ -122,10 +128,22 @@ def _build(op: str, inputs: tuple[Input, ...], out: Operand, parts: Sequence[_Pa
     arguments = arguments_of(b, inputs, (out,))
     for (part, _), division in zip(found, divisions, strict=True):
         source = Place(arguments[part.position], kinds[part.position])
-        target = Place(arguments[-1], out.element)
-        walk = Walk(b, division, [source, target], b.grid[0])
+        written = Place(arguments[-1], out.element)
+        walk = Walk(b, division, [source, written], b.grid[0])
         walk.run(1, lambda _, tile: tile, lambda tiles: [as_type(tiles[0], out.element)])
     return b.build()
+
+
+def _emitted(into: Target, found: Sequence[tuple[_Part, Box]]) -> None:
+    """One core's code, in another program."""
+    out = into.given["out0"]
+    for part, box in found:
+        given = into.given[f"in{part.position}"]
+        places = [Place(g.pointer, g.operand.element, g.space, g.sparse) for g in (given, out)]
+        live = 2 * (given.operand.element.itemsize + out.operand.element.itemsize + 4)
+        walk = Walk(into.builder, fitting_division(box, places, live, into.lx_bytes), places, 1)
+        kind = out.operand.element
+        walk.run(1, lambda _, tile: tile, lambda tiles, kind=kind: [as_type(tiles[0], kind)])  # type: ignore[misc]
 
 
 def _boxes(part: _Part, output: int) -> Iterator[Box]:

@@ -15,7 +15,7 @@ from spyrelab.opspec.errors import Unsupported
 from spyrelab.opspec.expressions import LARGEST, TABLE, Pointwise, as_type, compute_type
 from spyrelab.opspec.iteration import Box, boxes
 from spyrelab.opspec.operand import UNSIGNED, Input, Operand, element_type
-from spyrelab.opspec.pointwise_tiles import fitting_division, live_bytes
+from spyrelab.opspec.pointwise_tiles import fitting_division, live_bytes, reading_least
 from spyrelab.opspec.registry import family
 from spyrelab.opspec.target import Target, target
 from spyrelab.opspec.walk import Place, Walk
@@ -83,7 +83,9 @@ def _emitted(
     numbers = [into.scalars[f"in{p}"] for p in range(count)]
     live = body.live_bytes()
     for box in found:
-        walk = Walk(into.builder, fitting_division(box, places, live, into.lx_bytes), places, 1)
+        division = fitting_division(box, places, live, into.lx_bytes)
+        division = reading_least(division, places, len(body.tensors))
+        walk = Walk(into.builder, division, places, 1)
         walk.run(len(body.tensors), body.prepare, partial(body.run, walk, numbers))
     return Module(())
 

@@ -18,7 +18,7 @@ from spyrelab.opspec.registry import builder_of
 from spyrelab.opspec.target import SPARSE_BYTES, whole_program
 from spyrelab.opspec.walk import Place
 
-__all__ = ["fitting_division", "live_bytes"]
+__all__ = ["fitting_division", "live_bytes", "reading_least"]
 
 
 def fitting_division(box: Box, places: Sequence[Place], live: int, lx_bytes: int) -> Division:
@@ -49,6 +49,43 @@ def fitting_division(box: Box, places: Sequence[Place], live: int, lx_bytes: int
         if budget == 1:
             raise Unsupported(f"a tile in {lx_bytes} bytes of scratchpad: it takes {needed}")
         budget //= 2
+
+
+def reading_least(division: Division, places: Sequence[Place], inputs: int) -> Division:
+    """The same tiles with their loops nested so that inputs are read least.
+
+    An input that is broadcast along a loop is read again in each of its steps, unless all loops
+    that move the input are outside.  Only loops of single steps change places: along them a tile
+    has no axis.
+    """
+    loops = range(len(division.tile))
+    free = [loop for loop in loops if division.tile[loop] == 1 and division.is_looped(loop)]
+    orders = [list(loops)]
+    orders += [[other for other in loops if other != loop] + [loop] for loop in free]
+    best = min(orders, key=lambda order: _read_bytes(division, places[:inputs], order))
+    if best == orders[0]:
+        return division
+    box, tile = division.box, tuple(division.tile[loop] for loop in best)
+    counts = tuple(box.counts[loop] for loop in best)
+    strides = tuple(tuple(moves[loop] for loop in best) for moves in box.strides)
+    nested = Box(counts, strides, box.offsets)
+    return Division(nested, tile, best.index(division.split), division.share)
+
+
+def _read_bytes(division: Division, places: Sequence[Place], order: Sequence[int]) -> int:
+    """Bytes that inputs in device memory cost, where one core has all tiles."""
+    total = 0
+    for place, moves in zip(places, division.box.strides, strict=False):
+        if place.space.core_local:
+            continue
+        lanes = place.lanes if place.sparse else 1
+        size = place.kind.itemsize * lanes
+        size *= math.prod(t for t, move in zip(division.tile, moves, strict=True) if move)
+        depth = [at for at, loop in enumerate(order) if moves[loop] and division.is_looped(loop)]
+        for loop in order[: max(depth, default=-1) + 1]:
+            size *= -(-division.box.counts[loop] // division.tile[loop])
+        total += size
+    return total
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@
 
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.execute import Outcome, run
-from spyrelab.tiling.hints import Hint
+from spyrelab.tiling.hints import Hint, hints_of
 from spyrelab.tiling.loops import LoopSpec
 from spyrelab.tiling.lower import Launch, lower_bundle
 from spyrelab.tiling.planning import PLANNERS, Bundle, Plan, plan
@@ -26,6 +26,7 @@ __all__ = [
     "Signature",
     "Tensor",
     "TilingError",
+    "hints_of",
     "lower_bundle",
     "operands_of",
     "plan",

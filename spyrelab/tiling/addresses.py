@@ -2,59 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spyrelab.opspec import element_type
-from spyrelab.tiling.buffers import holding
-from spyrelab.tiling.cost import Costs
+from spyrelab.opspec.spec import OpSpec, TensorArg
+from spyrelab.tiling.buffers import Held, holding
 from spyrelab.tiling.cut import Slicing
 from spyrelab.tiling.loops import replaced
-from spyrelab.tiling.search import Choice
+from spyrelab.tiling.lx import Buffer, Problem, Solution, place
+from spyrelab.tiling.signature import is_pointwise
+from spyrelab.tiling.states import Choice
 
-__all__ = ["addresses_of"]
+__all__ = ["addressed", "placed"]
 
 
-def addresses_of(choices: Sequence[Choice], live_out: frozenset[str], costs: Costs) -> list[Choice]:
-    """The choices of one bundle with an address for every resident operand."""
-    sizes: dict[str, int] = {}
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+def placed(choices: Sequence[Choice], capacity: int) -> Solution:
+    """Where the tensors that stay on the cores lie while one bundle runs.
+
+    The result of a pointwise operation may take the place of an operand that dies there.
+
+    Raises
+    ------
+    WorkingSetError
+        They do not fit.
+    """
+    life = _Life()
     for step, choice in enumerate(choices):
-        turns = {choice.tiled: choice.turns} if choice.turns > 1 else None
-        slicing = Slicing.of(choice.spec, turns)
-        for arg in choice.spec.args:
-            if arg.name in choice.resident:
-                nbytes = holding(slicing, arg, False).nbytes(element_type(arg.dtype).itemsize)
-                sizes[arg.name] = max(sizes.get(arg.name, 0), nbytes)
-                first.setdefault(arg.name, step)
-                last[arg.name] = step
-    places = _first_fit(sizes, first, last)
-    return [
-        choice._replace(
-            spec=replaced(
-                choice.spec,
-                args=tuple(replace(a, lx_address=places.get(a.name)) for a in choice.spec.args),
-            )
+        life.note(step, choice)
+    buffers = [
+        Buffer(
+            name,
+            life.nbytes(name),
+            life.first[name],
+            life.last[name],
+            parents=tuple(p for p in life.parents.get(name, ()) if life.dies(p, name)),
+        )
+        for name in life.made
+    ]
+    steps = tuple(choice.undecided.op for choice in choices)
+    return place(Problem(tuple(buffers), capacity, steps))
+
+
+def addressed(choices: Sequence[Choice], capacity: int) -> tuple[OpSpec, ...]:
+    """The settled operations of one bundle, with an address for every resident operand."""
+    resident = any(choice.resident for choice in choices)
+    places: Mapping[str, int | None] = placed(choices, capacity).addresses if resident else {}
+    return tuple(
+        replaced(
+            choice.spec,
+            args=lambda a: replace(a, lx_address=places.get(a.name)),
         )
         for choice in choices
-    ]
+    )
 
 
-def _first_fit(
-    sizes: dict[str, int], first: dict[str, int], last: dict[str, int]
-) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name in sorted(sizes, key=lambda n: -sizes[n]):
-        address = 0
-        others = sorted(
-            (found[o], found[o] + sizes[o])
-            for o in found
-            if first[o] <= last[name] and first[name] <= last[o]
+class _Life:
+    """When tensors live on the cores, and whose place they may take."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, tuple[TensorArg, Held]] = {}
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.parents: dict[str, list[str]] = {}
+
+    def note(self, step: int, choice: Choice) -> None:
+        """What an operation reads and writes on the cores."""
+        spec = choice.spec
+        slicing = Slicing.of(spec, {choice.tiled: choice.turns} if choice.turns > 1 else None)
+        local = [arg for arg in spec.args if arg.name in choice.resident]
+        for arg in local:
+            self.last[arg.name] = step
+            if arg.name not in self.made:
+                self.made[arg.name] = arg, holding(slicing, arg, False)
+                self.first[arg.name] = step
+        if is_pointwise(spec.op):
+            for out in spec.outputs:
+                if out.name in choice.resident:
+                    self.parents[out.name] = [
+                        arg.name for arg in local if arg.is_input and self._is_alike(spec, arg, out)
+                    ]
+
+    def _is_alike(self, spec: OpSpec, arg: TensorArg, out: TensorArg) -> bool:
+        """Whether every element of a result can lie where the same element of an operand did."""
+        before, after = self.made[arg.name], self.made[out.name]
+        form = out.dtype, out.device_size, out.stride_map, out.coordinates
+        return before[1].extents == after[1].extents and all(
+            (a.dtype, a.device_size, a.stride_map, a.coordinates) == form
+            for a in spec.inputs
+            if a.name == arg.name
         )
-        for low, high in others:
-            if address + sizes[name] <= low:
-                break
-            address = max(address, high)
-        found[name] = address
-    return found
+
+    def dies(self, parent: str, child: str) -> bool:
+        return self.first[parent] < self.last[parent] == self.first[child]
+
+    def nbytes(self, name: str) -> int:
+        arg, held = self.made[name]
+        return held.nbytes(element_type(arg.dtype).itemsize)

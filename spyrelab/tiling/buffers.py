@@ -40,7 +40,7 @@ class Held(NamedTuple):
         return -(-math.prod(self.extents) * itemsize // stick) * stick
 
     def offset_of(self, other: Held) -> tuple[int, ...] | None:
-        """Where, in every core's box, the box of another holding begins; None if it is elsewhere."""
+        """Where in every core's box the box of another begins; None if it is elsewhere."""
         cores = len(other.boxes)
         if cores > len(self.boxes):
             return None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling.cut import REPLICAS, granule, parts_of
+from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.signature import Role, signature_of
 
 __all__ = [
@@ -84,6 +85,8 @@ def legal_parts(spec: OpSpec, symbol: str, cores: int) -> tuple[int, ...]:
 def _legal_parts(extent: int, unit: int, role: Role, cores: int) -> tuple[int, ...]:
     units = -(-extent // unit)
     found = set()
+    if role is Role.WHOLE:
+        return (1,)
     for parts in range(1, min(cores, units) + 1):
         piece = parts_of(extent, unit, parts)
         real = -(-extent // piece)
@@ -105,11 +108,12 @@ def splits(
     choices: list[tuple[int, ...]] = []
     for symbol in spec.iteration_space:
         legal = legal_parts(spec, symbol, machine.cores)
-        if symbol in fixed:
+        if symbol in fixed and legal != (1,):
             choices.append((fixed[symbol],))
             continue
         choices.append(tuple(p for p in legal if _is_round(p, legal)))
     found = [Split(s) for s in itertools.product(*choices) if math.prod(s) <= machine.cores]
+    found = _within_reach(spec, found, machine)
     most = max((split.cores for split in found), default=1)
     found = [split for split in found if split.cores * 2 > most or fixed]
     return sorted(found, key=lambda split: -split.cores)
@@ -139,7 +143,23 @@ def replicated(spec: OpSpec, machine: Machine = SPYRE) -> list[Split]:
         while cores * copies <= machine.cores:
             found.append(Split(parts, copies))
             copies *= 2
-    return found
+    return _within_reach(spec, found, machine)
+
+
+def _within_reach(spec: OpSpec, found: list[Split], machine: Machine) -> list[Split]:
+    """Splits that let every core stay within its reach of each tensor."""
+    sizes = [arg.layout.nbytes for arg in spec.args]
+    if max(sizes) <= machine.span_bytes:
+        return found
+    kept = [split for split in found if span_bytes(spec, split) <= machine.span_bytes]
+    if found and not kept:
+        least = min(span_bytes(spec, split) for split in found)
+        raise TilingError(
+            f"{spec.op}: a core reaches at most {machine.span_bytes:,} B of a tensor, and every"
+            f" split over {machine.cores} cores has one that needs {least:,} B or more: let more"
+            " cores share it, or cut the tensor"
+        )
+    return kept
 
 
 def _is_round(parts: int, legal: tuple[int, ...]) -> bool:

@@ -11,16 +11,32 @@ from spyrelab.machine import SPYRE, Machine
 from spyrelab.opspec import element_type
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling.buffers import holding
+from spyrelab.tiling.candidates import Split
 from spyrelab.tiling.cut import Slicing
-from spyrelab.tiling.loops import Item, LoopSpec, replaced
+from spyrelab.tiling.loops import Item, LoopSpec, each, replaced
 from spyrelab.tiling.lower import WORK_BYTES, lower_bundle
+from spyrelab.tiling.stays import Sliced
 
 __all__ = ["Costs", "structure"]
 
 
-def structure(spec: OpSpec, turns: Mapping[str, int] | None = None) -> Any:
-    """What two specs have in common that take the same time: everything but names and addresses."""
-    names: dict[str, int] = {}
+class _Kind(tuple[Any, ...]):
+    """A tuple that remembers its hash."""
+
+    def __hash__(self) -> int:
+        if "hash" not in self.__dict__:
+            self.__dict__["hash"] = super().__hash__()
+        return int(self.__dict__["hash"])
+
+
+def structure(
+    spec: OpSpec, turns: Mapping[str, int] | None = None, names: dict[str, int] | None = None
+) -> Any:
+    """What two specs have in common that take the same time: everything but names and addresses.
+
+    ``names``: numbers of names that came before, where several operations are meant.
+    """
+    names = {} if names is None else names
     args = tuple(
         (
             names.setdefault(arg.name, len(names)),
@@ -34,7 +50,7 @@ def structure(spec: OpSpec, turns: Mapping[str, int] | None = None) -> Any:
         for arg in spec.args
     )
     space = tuple(spec.iteration_space.items())
-    return spec.op, space, args, repr(dict(spec.op_info)), tuple((turns or {}).items())
+    return _Kind((spec.op, space, args, repr(dict(spec.op_info)), tuple((turns or {}).items())))
 
 
 @dataclass
@@ -46,6 +62,10 @@ class Costs:
 
     def __post_init__(self) -> None:
         self._known: dict[Any, float] = {}
+        self._bundles: dict[Any, timing.Estimate] = {}
+        self.slicings: dict[Any, dict[Any, Sliced | None]] = {}
+        self.lists: dict[Any, list[Split]] = {}
+        self.choices: dict[Any, dict[Any, float]] = {}
         self.asked = 0
         self.launch = timing.CONSTANTS.launch_seconds
 
@@ -61,9 +81,15 @@ class Costs:
 
     def bundle(self, items: Sequence[Item], assumed: Container[str] = ()) -> timing.Estimate:
         """What the timing model says of one launch."""
-        self.asked += 1
-        made = lower_bundle(items, work_bytes=self.work_bytes, assumed=assumed)
-        return timing.estimate(made.module, machine=self.machine)
+        names: dict[str, int] = {}
+        loops = tuple(isinstance(item, LoopSpec) and len(item.body) for item in items)
+        kinds = tuple(structure(spec, turns, names) for spec, turns in each(items))
+        key = loops, kinds, tuple(name in assumed for name in names)
+        if key not in self._bundles:
+            self.asked += 1
+            made = lower_bundle(items, work_bytes=self.work_bytes, assumed=assumed)
+            self._bundles[key] = timing.estimate(made.module, machine=self.machine)
+        return self._bundles[key]
 
 
 def _alone(spec: OpSpec, turns: Mapping[str, int] | None) -> tuple[list[Item], frozenset[str]]:

@@ -22,6 +22,7 @@ from spyrelab.tiling.buffers import Buffer, holding, is_sparse
 from spyrelab.tiling.cut import Slicing
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.loops import Item, LoopSpec, each
+from spyrelab.tiling.requests import joined_axes
 from spyrelab.tiling.signature import Role, signature_of
 from spyrelab.timing.bundles import BUNDLE_ATTRIBUTE
 
@@ -101,6 +102,8 @@ class _Bundle:
         for slicing in self.slicings.values():
             for inner, parts in slicing.places.values():
                 self._part(inner, parts)
+            # Made here, as what is made in a branch cannot be used in the next.
+            self._partners(slicing)
         for item in self.items:
             if isinstance(item, LoopSpec):
                 self._loop(item)
@@ -177,8 +180,8 @@ class _Bundle:
             raise TilingError(f"{spec.op} cannot be part of a bundle: it is only done whole")
         lengths = {s: cut.last if s in last else cut.step for s, cut in slicing.cuts.items()}
         given = [
-            self._given(slicing, arg, symbols, lengths, turn, local)
-            for arg, symbols in zip(spec.args, found.operands, strict=True)
+            self._given(slicing, arg, symbols, found.joined.get(n), lengths, turn, local)
+            for n, (arg, symbols) in enumerate(zip(spec.args, found.operands, strict=True))
         ]
         count = len(spec.inputs)
         tensors = iter(given[:count])
@@ -186,18 +189,30 @@ class _Bundle:
         numbers = info.pop("numbers", {})
         info.pop("replicas", None)
         info.pop("first", None)
+        if spec.op == "attention" and info.get("causal"):
+            info["first_query"] = self._begin(slicing, "M", turn)
         inputs = [
             self._number(numbers[p]) if p in numbers else next(tensors)
             for p in range(count + len(numbers))
         ]
-        partners = self._partners(slicing, found.shared)
+        partners = self._partners(slicing)
         emit(b, spec.op, inputs, given[count:], lx_bytes=self.work_bytes, partners=partners, **info)
+
+    def _begin(self, slicing: Slicing, symbol: str, turn: Scalar | None) -> Scalar:
+        """The first index of a symbol that this core has, at this turn."""
+        cut, begin = slicing.cuts[symbol], self.b.constant(0)
+        if symbol in slicing.places:
+            begin = self._part(*slicing.places[symbol]) * cut.piece
+        if turn is not None and cut.turns > 1:
+            begin = begin + turn * cut.step
+        return begin
 
     def _number(self, value: float) -> Scalar:
         return self.b.constant(value, F32 if isinstance(value, float) else I64)
 
-    def _partners(self, slicing: Slicing, shared: Sequence[str]) -> Partners | None:
-        split = [s for s in slicing.order if s in shared]
+    def _partners(self, slicing: Slicing) -> Partners | None:
+        found = signature_of(slicing.spec)
+        split = [s for s in slicing.order if found is not None and s in found.shared]
         if not split:
             return None
         if slicing.replicas > 1:
@@ -210,9 +225,9 @@ class _Bundle:
             tiles, part = TileGroups.strided(groups, count), self._part(groups, count)
         else:
             raise TilingError(
-                f"{slicing.spec.op}: partners in a sum are neither next to each other nor evenly apart"
+                f"{slicing.spec.op}: partners in a sum are neither next to each other nor"
+                " evenly apart"
             )
-        found = signature_of(slicing.spec)
         assert found is not None
         stays = any(arg.lx_address is not None for arg in slicing.spec.outputs)
         everyone = stays or any(found.roles[s] is Role.ROW for s in split)
@@ -223,6 +238,7 @@ class _Bundle:
         slicing: Slicing,
         arg: TensorArg,
         symbols: Sequence[str],
+        joined: int | None,
         lengths: Mapping[str, int],
         turn: Scalar | None,
         local: set[str],
@@ -234,7 +250,7 @@ class _Bundle:
             pointer = self._moved(
                 pointer + start if start else pointer, slicing, arg, strides, turn
             )
-            access = _access(arg, symbols, lengths, strides)
+            access = joined_axes(_access(arg, symbols, lengths, strides), joined)
             return Given(pointer, Operand(arg.dtype, access), sparse=is_sparse(arg))
         buffer = self._buffer(arg)
         inside = buffer.held.offset_of(holding(slicing, arg, arg.name not in local))
@@ -248,7 +264,7 @@ class _Bundle:
         pointer = self.b.constant(buffer.address // buffer.itemsize + start)
         if turn is not None and arg.name not in local:
             pointer = self._moved(pointer, slicing, arg, strides, turn, parts=False)
-        access = _access(arg, symbols, lengths, strides)
+        access = joined_axes(_access(arg, symbols, lengths, strides), joined)
         return Given(pointer, Operand(arg.dtype, access), _LX, sparse=is_sparse(arg))
 
     def _buffer(self, arg: TensorArg) -> Buffer:
@@ -313,3 +329,10 @@ def _require_settled(spec: OpSpec) -> None:
             f"{spec.op}: nobody has decided the split of {', '.join(open_)}: let"
             " spyrelab.tiling.plan settle it"
         )
+    found = signature_of(spec)
+    roles = found.roles if found is not None else {}
+    whole = [
+        s for s, (_, n) in spec.iteration_space.items() if n > 1 and roles.get(s) is Role.WHOLE
+    ]
+    if whole:
+        raise TilingError(f"{spec.op}: cores cannot share {', '.join(whole)}: give it split 1")

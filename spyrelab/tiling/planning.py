@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from spyrelab.layout import SpyreTensorLayout
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.opspec.spec import OpSpec
-from spyrelab.tiling.addresses import addresses_of
-from spyrelab.tiling.candidates import Split, split_of
+from spyrelab.tiling.addresses import addressed
+from spyrelab.tiling.candidates import Split
 from spyrelab.tiling.cost import Costs
-from spyrelab.tiling.errors import TilingError
-from spyrelab.tiling.hints import Hint
+from spyrelab.tiling.errors import TilingError, WorkingSetError
+from spyrelab.tiling.hazards import bare, check_updates
+from spyrelab.tiling.hints import Hint, Wishes, check_hints, hints_of
 from spyrelab.tiling.loops import Item, LoopSpec, each
 from spyrelab.tiling.lower import WORK_BYTES
-from spyrelab.tiling.search import Choice, Graph, Search, State
+from spyrelab.tiling.search import Search
 from spyrelab.tiling.signature import signature_of
+from spyrelab.tiling.states import Choice, Graph, State
 
 __all__ = ["PLANNERS", "Bundle", "Plan", "plan"]
 
@@ -115,8 +119,8 @@ class Plan:
         """What was decided, in words: one line per bundle and operation."""
         count = len(self.bundles)
         lines = [
-            f"{self.planner} plan: {self.seconds * 1e6:.1f} us in {count} launch{'es'[: 2 * (count > 1)]},"
-            f" {len(self.resident)} tensors never leave the cores"
+            f"{self.planner} plan: {self.seconds * 1e6:.1f} us in {count}"
+            f" launch{'es'[: 2 * (count > 1)]}, {len(self.resident)} tensors never leave the cores"
         ]
         for number, bundle in enumerate(self.bundles):
             lines.append(f"bundle {number}: {bundle.seconds * 1e6:.1f} us")
@@ -143,7 +147,7 @@ def plan(
     planner: str = "joint",
     machine: Machine = SPYRE,
     live_out: Collection[str] | None = None,
-    hints: Sequence[Hint] = (),
+    hints: Sequence[Hint] | Wishes = (),
     width: int = 24,
     work_bytes: int = WORK_BYTES,
     cores: int | None = None,
@@ -161,7 +165,8 @@ def plan(
     live_out
         Tensors that are wanted afterwards; by default those that nothing here reads.
     hints
-        For each operation.
+        For each operation; or wishes by the names of dimensions, such as
+        ``{"num_tiles": {"M": 8}, "work_div": {"N": 4}}``.
     work_bytes
         Scratchpad bytes that are left to the tiles of an operation at work.
     cores
@@ -178,21 +183,42 @@ def plan(
     for spec in ops:
         if signature_of(spec) is None:
             raise TilingError(f"{spec.op} is only done whole: it cannot be planned with others")
+    ops = [bare(spec) for spec in ops]
+    check_updates(ops)
+    if work_bytes > machine.lx_front_end_bytes:
+        raise TilingError(
+            f"work_bytes = {work_bytes:,}: the front end may use {machine.lx_front_end_bytes:,} B"
+        )
+    hints = hints_of(ops, hints) if isinstance(hints, Mapping) else hints
+    check_hints(ops, hints, machine)
     out = frozenset(live_out) if live_out is not None else _unread(ops)
     costs = Costs(machine, work_bytes)
     graph = Graph(tuple(ops), out)
     if not ops:
         return Plan((), planner, out)
     fixed = _own_splits(graph, costs, hints)
-    found = Search(graph, costs, 4, fixed=fixed, hints=hints).run()[:1]
-    if planner == "joint":
-        search = Search(graph, costs, width, hints=hints)
-        found += search.run()[:_WHOLE]
-        if search.was_full:
-            found += Search(graph, costs, width, turns=_TURNS, hints=hints).run()[:_WHOLE]
-    plans = [_priced(state, planner, out, costs) for state in _different(found)]
+    share = room = machine.lx_front_end_bytes
+    plans: list[Plan] = []
+    while not plans:
+        found = Search(graph, costs, 4, fixed=fixed, hints=hints, lx_bytes=room).run()[:1]
+        if planner == "joint":
+            found += _joint(graph, costs, width, hints, room)
+        for state in _different(found):
+            with suppress(WorkingSetError):
+                plans.append(_priced(state, planner, out, costs, share - work_bytes))
+        # What is alive fits, but lies between holes: keep less on the cores.
+        room = work_bytes + (room - work_bytes) * 7 // 8
     best = min(plans, key=lambda made: made.seconds)
     return replace(best, asked=costs.asked)
+
+
+def _joint(graph: Graph, costs: Costs, width: int, hints: Sequence[Hint], room: int) -> list[State]:
+    search = Search(graph, costs, width, hints=hints, lx_bytes=room)
+    found = search.run()[:_WHOLE]
+    if search.was_full:
+        search = Search(graph, costs, width, turns=_TURNS, hints=hints, lx_bytes=room)
+        found += search.run()[:_WHOLE]
+    return found
 
 
 def _unread(ops: Sequence[OpSpec]) -> frozenset[str]:
@@ -202,22 +228,28 @@ def _unread(ops: Sequence[OpSpec]) -> frozenset[str]:
 
 def _own_splits(graph: Graph, costs: Costs, hints: Sequence[Hint]) -> list[Split]:
     """The best split of every operation by itself, all its operands in device memory."""
-    found = []
+    found: list[Split] = []
+    known: dict[Any, Split] = {}
     for number, spec in enumerate(graph.specs):
-        alone = Graph((spec,), frozenset(arg.name for arg in spec.outputs))
-        state = Search(alone, costs, 1, hints=hints[number : number + 1]).run()[0]
-        found.append(split_of(state.choices[0].spec))
+        mine = hints[number : number + 1]
+        key = graph.kinds[number], repr(mine)
+        if key not in known:
+            alone = Graph((spec,), frozenset(arg.name for arg in spec.outputs))
+            known[key] = Search(alone, costs, 1, hints=mine).run()[0].choices[0].split
+        found.append(known[key])
     return found
 
 
 def _different(states: Sequence[State]) -> list[State]:
-    return list({repr(state.choices): state for state in states}.values())
+    return list(
+        {repr([choice[1:] for choice in state.choices]): state for state in states}.values()
+    )
 
 
-def _priced(state: State, planner: str, out: frozenset[str], costs: Costs) -> Plan:
+def _priced(state: State, planner: str, out: frozenset[str], costs: Costs, room: int) -> Plan:
     bundles = []
     for choices in _runs(state.choices):
-        items = _items(addresses_of(choices, out, costs))
+        items = _items(choices, addressed(choices, room))
         found = costs.bundle(items)
         bundles.append(Bundle(items, found.seconds, round(found.port_bytes)))
     return Plan(tuple(bundles), planner, out)
@@ -232,8 +264,7 @@ def _runs(choices: Sequence[Choice]) -> list[list[Choice]]:
     return runs
 
 
-def _items(choices: Sequence[Choice]) -> tuple[Item, ...]:
-    specs = tuple(choice.spec for choice in choices)
+def _items(choices: Sequence[Choice], specs: tuple[OpSpec, ...]) -> tuple[Item, ...]:
     turns = choices[0].turns
     if turns == 1:
         return specs

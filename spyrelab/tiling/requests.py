@@ -8,10 +8,15 @@ from typing import Any
 
 from spyrelab.layout import Access, Located, SpyreTensorLayout
 from spyrelab.opspec import Input, Operand
+from spyrelab.opspec.attention import check_attention
+from spyrelab.opspec.attention_space import cut_axis
+from spyrelab.opspec.errors import OpSpecError, Unsuitable, Unsupported
+from spyrelab.opspec.registry import builder_of
+from spyrelab.opspec.spans import plain
 from spyrelab.opspec.spec import OpSpec, operand_of, tensor_arg
 from spyrelab.tiling.signature import signature, signature_of, space_of
 
-__all__ = ["Tensor", "operands_of", "spec_of"]
+__all__ = ["Tensor", "joined_axes", "operands_of", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,15 @@ def spec_of(
     space = space_of(op, sizes, results)
     if space is None or not space or 0 in space.values():
         return None
+    if op in ("attention", "cat") and not _suits(op, tensors, outputs, len(inputs), info):
+        return None
     found = signature(op, tuple(space), len(tensors), len(outputs), info)
     if found is None:
         return None
     args = []
     for number, (tensor, symbols) in enumerate(zip(everything, found.operands, strict=True)):
-        located = _fitted(tensor.located, symbols, space)
+        parted = _parted(tensor.located, symbols, space, found.joined.get(number))
+        located = _fitted(parted, symbols, space)
         if located is None:
             return None
         args.append(tensor_arg(tensor.name, tensor.layout, located, symbols, number < len(tensors)))
@@ -68,14 +76,61 @@ def operands_of(spec: OpSpec) -> tuple[tuple[Input, ...], tuple[Operand, ...]]:
     found = signature_of(spec)
     assert found is not None
     operands = []
-    for arg, symbols in zip(spec.args, found.operands, strict=True):
+    for number, (arg, symbols) in enumerate(zip(spec.args, found.operands, strict=True)):
         access = operand_of(arg, {s: spec.iteration_space[s] for s in symbols}).access
+        access = joined_axes(access, found.joined.get(number))
         operands.append(Operand(arg.dtype, access))
     tensors = iter(operands[: len(spec.inputs)])
     numbers: Mapping[int, int | float] = spec.op_info.get("numbers", {})
     total = len(spec.inputs) + len(numbers)
     inputs = tuple(_type_of(numbers[p]) if p in numbers else next(tensors) for p in range(total))
     return inputs, tuple(operands[len(spec.inputs) :])
+
+
+def joined_axes(access: Access, at: int | None) -> Access:
+    """The access with one dimension for the one at ``at`` and the next."""
+    if at is None:
+        return access
+    size, axes = access.size, access.axes
+    size = (*size[:at], size[at] * size[at + 1], *size[at + 2 :])
+    return Access(size, (*axes[:at], axes[at] + axes[at + 1], *axes[at + 2 :]))
+
+
+def _parted(
+    located: Located, symbols: Sequence[str], space: Mapping[str, int], at: int | None
+) -> Located:
+    """The view with two dimensions for the one at ``at``, where two symbols run along it."""
+    if at is None:
+        return located
+    size, axes = located.access.size, located.access.axes
+    first, second = (space[symbol] for symbol in symbols[at : at + 2])
+    sizes, parts = (1, 1), (plain(1), plain(1))
+    if size[at] > 1:
+        sizes, parts = (first, second), cut_axis(0, axes[at], size[at], second)
+    access = Access((*size[:at], *sizes, *size[at + 1 :]), (*axes[:at], *parts, *axes[at + 1 :]))
+    return Located(access, located.start)
+
+
+def _suits(
+    op: str,
+    tensors: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    count: int,
+    info: Mapping[str, Any],
+) -> bool:
+    """Whether one core can do a slice where the operands lie."""
+    everything = (*tensors, *outputs)
+    if count != len(tensors) or any(-1 in tensor.layout.stride_map for tensor in everything):
+        return False
+    operands = [Operand(t.dtype, t.located.access) for t in everything]
+    try:
+        if op == "attention":
+            check_attention(operands[:count], operands[count:], **info)
+        else:
+            builder_of(op)(op, tuple(operands[:count]), tuple(operands[count:]), **info)
+    except (OpSpecError, Unsuitable, Unsupported):
+        return False
+    return True
 
 
 def _type_of(number: float) -> str:

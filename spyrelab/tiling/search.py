@@ -8,105 +8,25 @@ come out are priced whole.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from spyrelab.machine import SPYRE
+from spyrelab.opspec import Unsupported
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling.candidates import Split, reordered, replicated, splits, with_split
-from spyrelab.tiling.cost import Costs, structure
+from spyrelab.tiling.cost import Costs
 from spyrelab.tiling.cut import Slicing, granule
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.hints import Hint
-from spyrelab.tiling.loops import replaced
+from spyrelab.tiling.room import too_little_room
 from spyrelab.tiling.signature import Role, Signature, signature_of
+from spyrelab.tiling.states import Choice, Graph, State, marked
 from spyrelab.tiling.stays import Sliced, Stay
 
-__all__ = ["Choice", "Graph", "Search", "State"]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Operations in order, and which tensors outlive them."""
-
-    specs: tuple[OpSpec, ...]
-    live_out: frozenset[str]
-
-    def last_use(self, name: str) -> int:
-        """Number of the last operation that touches a tensor."""
-        return self._last[name]
-
-    def is_inner(self, name: str) -> bool:
-        """Whether a tensor is made here by one operation, read only then, and used up."""
-        return name in self._inner
-
-    @cached_property
-    def _inner(self) -> frozenset[str]:
-        first: dict[str, int] = {}
-        spoilt = set(self.live_out)
-        for number, spec in enumerate(self.specs):
-            spoilt |= {arg.name for arg in spec.inputs if first.get(arg.name, number) == number}
-            for arg in spec.outputs:
-                spoilt |= {arg.name} if arg.name in first else set()
-                first[arg.name] = number
-        return frozenset(first) - spoilt
-
-    @cached_property
-    def _last(self) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        for number, spec in enumerate(self.specs):
-            found |= {arg.name: number for arg in spec.args}
-        return found | dict.fromkeys(self.live_out, len(self.specs))
-
-
-class Choice(NamedTuple):
-    """What was decided for one operation.
-
-    ``opens``: it begins a bundle.  ``resident``: tensors that it reads or writes on the cores.
-    ``tiled``: the symbol that is taken in ``turns`` steps.
-    """
-
-    spec: OpSpec
-    opens: bool
-    resident: frozenset[str]
-    tiled: str
-    turns: int
-
-
-@dataclass(frozen=True)
-class State:
-    """A beginning of a plan.
-
-    Attributes
-    ----------
-    seconds : float
-        Predicted: the sum of what the operations take alone, and launches.
-    held : mapping of str to Stay
-        What the cores hold.
-    written : mapping of str to Stay
-        What each core has written to device memory in this bundle.
-    touched : frozenset of str
-        Device tensors of this bundle.
-    turns : int
-        Of the loop round this bundle.
-    """
-
-    choices: tuple[Choice, ...] = ()
-    seconds: float = 0.0
-    held: Mapping[str, Stay] = field(default_factory=dict)
-    written: Mapping[str, Stay] = field(default_factory=dict)
-    touched: frozenset[str] = frozenset()
-    turns: int = 1
-
-    @property
-    def key(self) -> Any:
-        """States of the same key have the same future."""
-        held = tuple(sorted((name, stay.key) for name, stay in self.held.items()))
-        written = tuple(sorted((name, stay.key) for name, stay in self.written.items()))
-        return held, written, self.touched, self.turns
+__all__ = ["Search"]
 
 
 _ALIKE = 3
@@ -127,6 +47,8 @@ class Search:
         Turns that a bundle's loop may have.
     fixed : sequence of Split, optional
         The split of every operation, where it is decided.
+    lx_bytes : int, optional
+        Scratchpad for what stays and for operations at work; the machine's share by default.
     was_full : bool
         Whether something found no room in the scratchpad.
     """
@@ -138,7 +60,13 @@ class Search:
     turns: tuple[int, ...] = (1,)
     fixed: Sequence[Split] | None = None
     hints: Sequence[Hint] = ()
-    lx_bytes: int = SPYRE.lx_front_end_bytes
+    lx_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        self.was_full = False
+        self.refused: Unsupported | None = None
+        whole = self.costs.machine.lx_front_end_bytes if self.lx_bytes is None else self.lx_bytes
+        self.room = whole - self.costs.work_bytes
 
     def run(self) -> list[State]:
         """The best complete states, cheapest first.
@@ -157,9 +85,21 @@ class Search:
                     if known is None or new.seconds < known.seconds:
                         found[new.key] = new
             if not found:
-                raise TilingError(f"operation {number}, {spec.op}, fits no plan")
+                raise self._no_plan(number, spec)
             states = self._kept(found.values())
         return states
+
+    def _no_plan(self, number: int, spec: OpSpec) -> Exception:
+        costs = self.costs
+        if self.refused is not None:
+            room = costs.work_bytes
+            return too_little_room(number, spec, room, costs.machine, self.refused)
+        asked = self._hint(number)
+        why = f" as {asked} asks" if asked is not None and (asked.parts or asked.turns) else ""
+        return TilingError(
+            f"operation {number}, {spec.op}, fits no plan{why}: no split and loop of it leave room"
+            f" in {self.room:,} B of LX and find its operands where they are"
+        )
 
     def _kept(self, states: Iterable[State]) -> list[State]:
         """The best states, and the best of those that hold the same tensors.
@@ -185,7 +125,7 @@ class Search:
             return
         fresh = replace(state, held={}, written={}, touched=frozenset(), turns=1)
         for turns in self._turns(number):
-            symbols = self._tileable(spec, turns) if turns > 1 else [""]
+            symbols = self._tileable(number, spec, turns) if turns > 1 else [""]
             for symbol in symbols:
                 for split in self._splits(number, spec, symbol, turns, {}):
                     yield from self._chosen(
@@ -206,13 +146,16 @@ class Search:
             return
         if state.turns > 1 and not inputs:
             return
-        symbols = self._tileable(spec, state.turns) if state.turns > 1 else [""]
+        symbols = self._tileable(number, spec, state.turns) if state.turns > 1 else [""]
         for symbol in symbols:
             for split in self._splits(number, spec, symbol, state.turns, state.held):
                 yield from self._chosen(state, number, spec, split, symbol, opens=False)
 
-    def _tileable(self, spec: OpSpec, turns: int) -> list[str]:
+    def _tileable(self, number: int, spec: OpSpec, turns: int) -> list[str]:
         """Symbols that a loop of so many turns can take in steps."""
+        hint = self._hint(number)
+        if hint is not None and hint.tiled and hint.turns > 1:
+            return [hint.tiled]
         found = signature_of(spec)
         if found is None:
             return []
@@ -233,7 +176,7 @@ class Search:
             listed = self._listed(number, spec, any(arg.name in held for arg in spec.inputs))
         ranked = []
         for split in listed:
-            slicing = self._slicing(spec, split, symbol, turns)
+            slicing = self._slicing(number, split, symbol, turns)
             if slicing is None:
                 continue
             needs = [(p, a.name) for p, a in enumerate(spec.inputs) if a.name in held]
@@ -246,21 +189,24 @@ class Search:
     def _listed(self, number: int, spec: OpSpec, bound: bool) -> list[Split]:
         """Splits to choose from; ``bound``: many more, as few fit what the cores hold."""
         hint = self._hint(number)
-        key = structure(spec), bound, repr(hint)
-        if key in self._lists:
-            return self._lists[key]
-        listed = splits(spec, self.costs.machine, hint.parts if hint is not None else None)
+        inner = all(self.graph.is_inner(arg.name) for arg in spec.outputs)
+        key = self.graph.kinds[number], bound, inner, repr(hint)
+        if key not in self.costs.lists:
+            self.costs.lists[key] = self._list(spec, bound and inner, bound, hint)
+        return self.costs.lists[key]
+
+    def _list(self, spec: OpSpec, copies: bool, bound: bool, hint: Hint | None) -> list[Split]:
+        parts = hint.parts if hint is not None else None
+        listed = splits(spec, self.costs.machine, parts)
         found = signature_of(spec)
         assert found is not None
         shared = [n for n, s in enumerate(spec.iteration_space) if s in found.shared]
-        inner = all(self.graph.is_inner(arg.name) for arg in spec.outputs)
-        if bound and inner and hint is None:
+        if copies and not parts:
             few = replicated(spec, self.costs.machine)
             listed += [split for split in few if all(split.parts[n] == 1 for n in shared)]
         turned = reordered(spec, listed)
         listed += [s for s in turned if bound or s.first in found.shared]
-        self._lists[key] = [split for split in listed if self._has_partners(found, split, spec)]
-        return self._lists[key]
+        return [split for split in listed if self._has_partners(found, split, spec)]
 
     def _has_partners(self, found: Signature, split: Split, spec: OpSpec) -> bool:
         """Whether cores that exchange sums are neighbours, or evenly apart."""
@@ -271,30 +217,27 @@ class Search:
         ]
         return len(late) < 2 or split.first not in late
 
-    def _slicing(self, spec: OpSpec, split: Split, symbol: str, turns: int) -> Sliced | None:
+    def _slicing(self, number: int, split: Split, symbol: str, turns: int) -> Sliced | None:
         """An operation with a split and a loop; None where the loop does not divide it."""
-        key = structure(spec), split, symbol, turns
-        if key not in self._slicings:
+        spec = self.graph.specs[number]
+        known = self.costs.slicings.setdefault(self.graph.kinds[number], {})
+        key = split, symbol, turns
+        if key not in known:
             made = Slicing.of(with_split(spec, split), {symbol: turns} if turns > 1 else None)
             fits = True
             if turns > 1:
                 cut = made.cuts[symbol]
                 unit = granule(spec.args, symbol, cut.extent)
                 fits = cut.is_even and cut.piece % (turns * unit) == 0
-            self._slicings[key] = Sliced(made, self.costs.machine) if fits else None
-        return self._slicings[key]
-
-    def __post_init__(self) -> None:
-        self._slicings: dict[Any, Sliced | None] = {}
-        self.was_full = False
-        self._lists: dict[Any, list[Split]] = {}
+            known[key] = Sliced(made, self.costs.machine) if fits else None
+        return known[key]
 
     def _chosen(
         self, state: State, number: int, spec: OpSpec, split: Split, symbol: str, opens: bool
     ) -> Iterator[State]:
         """The states after an operation with a split, one for every place of its result."""
         graph, turns = self.graph, state.turns
-        slicing = self._slicing(spec, split, symbol, turns)
+        slicing = self._slicing(number, split, symbol, turns)
         assert slicing is not None
         resident = {a.name for a in spec.inputs if a.name in state.held}
         for position, arg in enumerate(spec.inputs):
@@ -313,7 +256,7 @@ class Search:
             for arg in makes:
                 if arg.name in stays:
                     alive[arg.name] = held[arg.name] = made[arg.name]
-            if sum(stay.nbytes for stay in alive.values()) > self.lx_bytes - self.costs.work_bytes:
+            if sum(stay.nbytes for stay in alive.values()) > self.room:
                 self.was_full = True
                 continue
             outside = {a.name for a in spec.args} - resident - stays
@@ -328,18 +271,26 @@ class Search:
                 for a in makes
                 if a.name not in stays
             }
-            settled = _resident(with_split(spec, split), resident | stays)
-            cost = self.costs.seconds(settled, {symbol: turns} if turns > 1 else None)
-            cost += self.costs.launch if opens else 0.0
-            choice = Choice(settled, opens, frozenset(resident | stays), symbol, turns)
+            choice = Choice(spec, split, opens, frozenset(resident | stays), symbol, turns)
+            cost = self._seconds(number, slicing, choice) + (self.costs.launch if opens else 0.0)
+            if cost == math.inf:
+                continue
             yield State(
                 (*state.choices, choice), state.seconds + cost, held, written, touched, turns
             )
 
-
-def _resident(spec: OpSpec, resident: Container[str]) -> OpSpec:
-    """The spec with resident operands marked; their addresses are found later."""
-    return replaced(
-        spec,
-        args=tuple(replace(a, lx_address=0) if a.name in resident else a for a in spec.args),
-    )
+    def _seconds(self, number: int, slicing: Sliced, choice: Choice) -> float:
+        spec, split = choice.undecided, choice.split
+        # Cores may count along any symbol: only how far partners are apart makes a difference.
+        split = split if split.first in slicing.shared else split._replace(first="")
+        places = tuple(arg.name in choice.resident for arg in spec.args)
+        known = self.costs.choices.setdefault(self.graph.kinds[number], {})
+        key = split, places, choice.tiled, choice.turns
+        if key not in known:
+            turns = {choice.tiled: choice.turns} if choice.turns > 1 else None
+            settled = marked(with_split(spec, split), choice.resident)
+            try:
+                known[key] = self.costs.seconds(settled, turns)
+            except Unsupported as error:
+                known[key], self.refused = math.inf, error
+        return known[key]

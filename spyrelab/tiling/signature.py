@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -12,18 +13,28 @@ from spyrelab.opspec.expressions import TABLE
 from spyrelab.opspec.row_space import normal_axes
 from spyrelab.opspec.spec import OpSpec
 
-__all__ = ["Role", "Signature", "is_product", "signature", "signature_of", "space_of"]
+__all__ = [
+    "Role",
+    "Signature",
+    "is_pointwise",
+    "is_product",
+    "signature",
+    "signature_of",
+    "space_of",
+]
 
 
 class Role(Enum):
     """What has to happen where cores share the range of a symbol.
 
     FREE: nothing. SUM: partial results are folded. ROW: what is known of a row is exchanged.
+    WHOLE: cores cannot share it, and no loop takes it in steps.
     """
 
     FREE = "free"
     SUM = "sum"
     ROW = "row"
+    WHOLE = "whole"
 
 
 @dataclass(frozen=True)
@@ -37,14 +48,17 @@ class Signature:
         broadcasts, none of its coordinates mentions the symbol.
     roles : mapping of str to Role
         Of each symbol, in the order of the iteration space.
+    joined : mapping of int to int
+        By operand: at which dimension this symbol and the next are one dimension of the tensor.
     """
 
     operands: tuple[tuple[str, ...], ...]
     roles: Mapping[str, Role]
+    joined: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """Symbols whose cores have to exchange something."""
+        """Symbols that cores cannot share without exchanging something."""
         return tuple(s for s, role in self.roles.items() if role is not Role.FREE)
 
 
@@ -53,12 +67,24 @@ _SOFTMAX = ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward"
 _NORMS = ("layer_norm", "rms_norm")
 _PRODUCTS = ("mm", "bmm", "matmul", "linear")
 _BIASED_PRODUCTS = ("addmm", "baddbmm")
+_ATTENTION = "attention"
+_ATTENTION_OPERANDS = ("BHMD", "BHND", "BHNE", "BHMN", "BHME", "BHM")
+"""Queries, keys, values, perhaps a mask, result, logsumexp.  Where query heads share keys and
+values, H are the heads of these, and G the query heads of each."""
+_MOST_JOINED = 8
+_LEAST_SHARED = 32
+"""Rows of joined tensors: cores cannot share the dimension along which they are joined."""
 
 
 def _pointwise() -> Mapping[str, Any]:
     """The table of pointwise operations, filled."""
     operation_names()
     return TABLE
+
+
+def is_pointwise(op: str) -> bool:
+    """Whether every element of the result depends on the same element of each operand."""
+    return op in _pointwise() or op == "copy"
 
 
 def is_product(op: str) -> bool:
@@ -73,7 +99,7 @@ def space_of(
 
     None for an operation that is only done whole.
     """
-    if op in _pointwise() or op == "copy":
+    if is_pointwise(op):
         return {f"d{axis}": extent for axis, extent in enumerate(results[0])}
     if op in (*_REDUCTIONS, *_SOFTMAX, *_NORMS):
         return {f"d{axis}": extent for axis, extent in enumerate(sizes[0])}
@@ -84,7 +110,31 @@ def space_of(
         *batch, rows, columns = results[0]
         space = {f"B{axis}" if len(batch) > 1 else "B": n for axis, n in enumerate(batch)}
         return {**space, "M": rows, "N": columns, "K": sizes[first][-1]}
+    if op == "cat":
+        return _joined_space(sizes, results[0])
+    if op == _ATTENTION:
+        if len(sizes) < 3 or any(len(size) != 4 for size in sizes) or len(results) != 2:
+            return None
+        entries, heads, rows, depth = sizes[0]
+        _, shared, keys, width = sizes[2]
+        space = {"B": entries, "H": shared}
+        if heads > shared > 0:
+            space["G"] = heads // shared
+        return {**space, "M": rows, "N": keys, "D": depth, "E": width}
     return None
+
+
+def _joined_space(sizes: Sequence[Sequence[int]], result: Sequence[int]) -> dict[str, int] | None:
+    """Dimensions that all tensors share, then that along which they are joined, of each."""
+    along = [d for d, (a, b) in enumerate(zip(sizes[0], result, strict=True)) if a != b]
+    if len(along) != 1 or len(sizes) > _MOST_JOINED:
+        return None
+    axis = along[0]
+    space = {f"d{d}": extent for d, extent in enumerate(result) if d != axis}
+    if math.prod(space.values()) < _LEAST_SHARED:
+        return None
+    own = {f"C{number}": size[axis] for number, size in enumerate(sizes)}
+    return {**space, **own, "C": result[axis]}
 
 
 def signature(
@@ -102,7 +152,7 @@ def signature(
         Attributes of the operation.
     """
     names = tuple(symbols)
-    if op in _pointwise() or op == "copy":
+    if is_pointwise(op):
         return _made([names] * (inputs + outputs), names, (), Role.FREE)
     if op in _REDUCTIONS:
         reduced = [names[axis] for axis in normal_axes(info.get("dims"), len(names))]
@@ -123,6 +173,22 @@ def signature(
         bias = [result] * (inputs - 2)
         operands = [*bias, *factors] if op in _BIASED_PRODUCTS else [*factors, *bias]
         return _made([*operands, result], names, [depth], Role.SUM)
+    if op == "cat":
+        at, kept = int(info.get("dim", 0)), names[: -inputs - 1]
+        lines = [(*kept[:at], own, *kept[at:]) for own in names[-inputs - 1 :]]
+        return _made(lines, names, names[-inputs - 1 :], Role.WHOLE)
+    if op == _ATTENTION:
+        operands = [tuple(own) for own in _ATTENTION_OPERANDS]
+        if "G" in names:
+            queries = [0, *range(3, len(operands))]
+            for n in queries:
+                operands[n] = ("B", "H", "G", *operands[n][2:])
+        if inputs == 3:
+            del operands[3]
+        made = _made(operands, names, names[-3:], Role.WHOLE)
+        if "G" not in names:
+            return made
+        return replace(made, joined={n: 1 for n in range(len(operands)) if n not in (1, 2)})
     return None
 
 

@@ -55,12 +55,17 @@ class Sliced:
             self._stays[position] = Stay(now, every, nbytes, key)
         return self._stays[position]
 
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """Symbols that cores share and sum over."""
+        found = signature_of(self.slicing.spec)
+        shared = found.shared if found is not None else ()
+        return tuple(symbol for symbol in shared if self.slicing.cuts[symbol].parts > 1)
+
     @property
     def has_partners(self) -> bool:
         """Whether cores share what is summed."""
-        found = signature_of(self.slicing.spec)
-        shared = found.shared if found is not None else ()
-        return any(self.slicing.cuts[symbol].parts > 1 for symbol in shared)
+        return bool(self.shared)
 
     @cached_property
     def guess(self) -> float:

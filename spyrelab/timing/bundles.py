@@ -60,9 +60,28 @@ class _Pricing:
         self.card, self.walked = card, walked
         operations = list(walk(function.body.operations))
         self.makers = {value: o for o in operations for value in o.results}
+        inner = self._inner(operations)
         self.products = {
-            product.operation: product for o in operations if (product := self._product(o))
+            product.operation: product
+            for o in operations
+            if o not in inner and (product := self._product(o))
         }
+
+    def _inner(self, operations: Sequence[Operation]) -> set[Operation]:
+        """Products that another one takes up at once, as attention does: parts of what it does."""
+        found: set[Operation] = set()
+        open_ = [value for o in operations if is_product(o) for value in o.operands[:2]]
+        seen = set(open_)
+        while open_:
+            maker = self.makers.get(open_.pop())
+            if maker is None:
+                continue
+            if is_product(maker):
+                found.add(maker)
+            fresh = [value for value in maker.operands if value not in seen]
+            seen.update(fresh)
+            open_ += fresh
+        return found
 
     def _product(self, operation: Operation) -> Product | None:
         if not is_product(operation):

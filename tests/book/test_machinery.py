@@ -65,6 +65,13 @@ def test_an_unknown_chapter_names_those_that_exist() -> None:
     assert cli.main(["book", "sync", "nonsense"]) == 2
 
 
+def test_chapters_may_stand_behind_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["book", "sync", "--check", "ch98", "ch99"]) == 2
+    assert "no chapter 'ch98'" in capsys.readouterr().err
+    assert cli.main(["book", "sync", "--chek", "ch01"]) == 2
+    assert "unrecognized arguments: --chek" in capsys.readouterr().err
+
+
 # ---- sources and files -------------------------------------------------------------------
 
 

@@ -26,11 +26,25 @@ def exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list_names_every_task(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["exercises", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["exercises"]
-    counts = {"ch01": 8, "ch02": 7, "ch03": 7, "ch04": 7}
+    counts = {"ch01": 8, "ch02": 7, "ch03": 7, "ch04": 7, "ch05": 7, "ch06": 7}
     tasks = [f"{name}.{i + 1}" for name, count in counts.items() for i in range(count)]
     assert [row["task"] for row in rows] == tasks
     assert cli.main(["exercises"]) == 0
     assert "axpy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["ch04"], ["list", "ch04"], ["--json", "ch04"], ["4", "--json"]])
+def test_list_of_one_chapter(
+    exercises: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert cli.main(["exercises", *words]) == 0
+    text = capsys.readouterr().out
+    assert "ch04.7" in text and "ch03" not in text
+
+
+def test_a_word_that_is_no_chapter(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["exercises", "rset"]) == 2
+    assert "no chapter 'rset'" in capsys.readouterr().err
 
 
 def test_reset_keeps_what_was_written(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
