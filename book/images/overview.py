@@ -15,7 +15,7 @@ FRONT_ENDS = (
     ("KTIR by hand", "chapter 1", True),
     ("Builder in Python", "chapter 1", True),
     ("eager PyTorch", "chapters 3, 4", True),
-    ("torch.compile", "chapter 6", False),
+    ("torch.compile", "chapter 6", True),
     ("Triton", "chapter 7", False),
     ("Helion", "chapter 7", False),
 )
