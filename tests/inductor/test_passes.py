@@ -135,8 +135,8 @@ def test_layouts_add_copies_that_can_be_planned() -> None:
     )  # fmt: skip
     found = Layouts().run(given)
     names = [s.op for s in found.recorded.steps]
-    assert names in (["copy", "matmul", "matmul"], ["matmul", "matmul"])
-    assert len(found.changed) == names.count("copy")
+    assert names == ["copy", "matmul", "matmul"]
+    assert len(found.changed) == 1
     alone = alone_in(found.recorded)
     assert all(spec_of_step(s, found.recorded.storages, alone) for s in found.recorded.steps)
 
