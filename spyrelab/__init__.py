@@ -17,6 +17,7 @@ _SUBPACKAGES = (
     "device",
     "emulator",
     "grade",
+    "helion",
     "kernels",
     "ktir",
     "layout",
@@ -24,6 +25,7 @@ _SUBPACKAGES = (
     "models",
     "opspec",
     "timing",
+    "triton",
     "viz",
 )
 
@@ -35,6 +37,7 @@ __all__ = [
     "emulator",
     "explain",
     "grade",
+    "helion",
     "hint",
     "inductor",
     "kernels",
@@ -47,6 +50,7 @@ __all__ = [
     "record",
     "sanitize",
     "timing",
+    "triton",
     "viz",
 ]
 
@@ -56,8 +60,10 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     if name == "check":
         return _load("grade").check
-    if name in ("explain", "hint"):
-        return getattr(_load("inductor"), name)
+    if name == "explain":
+        return import_module("spyrelab.triton.explaining").explain
+    if name == "hint":
+        return _load("inductor").hint
     if name in ("last_timeline", "record"):
         return getattr(import_module("spyrelab.device.timeline"), name)
     if name == "sanitize":

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spyrelab.bench.attention import ATTENTION
 from spyrelab.bench.case import Case, Chapter
 from spyrelab.bench.devices import DEVICES
 from spyrelab.bench.implementations import (
@@ -31,7 +32,7 @@ __all__ = ["Job", "count_left_out", "plan", "run_job"]
 
 REFERENCE = "reference"
 
-_TABLES = (IMPLEMENTATIONS, PREDICTIONS, DEVICES, LAYOUTS, TILING, INDUCTOR)
+_TABLES = (IMPLEMENTATIONS, PREDICTIONS, DEVICES, LAYOUTS, TILING, INDUCTOR, ATTENTION)
 
 
 @dataclass(frozen=True)

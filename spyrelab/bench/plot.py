@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spyrelab.bench.attention_plot import draw_attention
 from spyrelab.bench.results import Results, Row
 from spyrelab.bench.table import format_seconds
 from spyrelab.errors import UsageError
@@ -28,10 +29,16 @@ def require_picture(path: str | Path) -> None:
 
 
 def draw_results(results: Results, path: str | Path) -> None:
-    """Write a picture of every timed row; see `require_picture` for the kinds."""
+    """Write a picture of every timed row; see `require_picture` for the kinds.
+
+    Rows about attention are drawn as percentages, without any others.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    if any("bound_share" in row.extra for row in results.rows):
+        draw_attention(results.rows, path)
+        return
     rows = [row for row in results.rows if row.host_s]
     cases = list(dict.fromkeys(row.case for row in rows))
     with style():

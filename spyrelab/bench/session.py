@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from spyrelab.bench.attention import ATTENTION
 from spyrelab.bench.environment import describe_environment
 from spyrelab.bench.harness import Job, run_job
 from spyrelab.bench.measure import LEAST_REPEATS
 from spyrelab.bench.predictions import PREDICTIONS
-from spyrelab.bench.results import Results
+from spyrelab.bench.results import Results, Row
+from spyrelab.bench.resume import Kept
 from spyrelab.emulator import run as run_module
 from spyrelab.errors import UsageError
 from spyrelab.kernels import CATALOGUE
@@ -43,6 +45,7 @@ class Session:
         repeats: int | None = None,
         keep_going: bool = False,
         left_out: int = 0,
+        resume: str | None = None,
     ) -> None:
         self.jobs, self.threads, self.baseline = jobs, threads, baseline
         self.repeats = LEAST_REPEATS if repeats is None else repeats
@@ -52,6 +55,7 @@ class Session:
         self.results = Results(describe_environment(threads))
         if left_out:
             self.results.environment["left_out"] = left_out
+        self._kept = Kept(resume, self.results) if resume else None
 
     def run(self) -> None:
         """Measure everything; what is raised leaves the rows so far in `results`."""
@@ -59,14 +63,20 @@ class Session:
         with _progress(len(self.jobs)) as announce:
             for job in self.jobs:
                 announce(f"{job.chapter} {job.case.name}")
-                self.results.rows += run_job(
-                    job, self.threads, self.baseline, self.repeats, self.keep_going
-                )
+                self.results.rows += self._rows_of(job)
+                if self._kept:
+                    self._kept.write()
+
+    def _rows_of(self, job: Job) -> list[Row]:
+        known = self._kept.rows_of(job) if self._kept else None
+        if known is not None:
+            return known
+        return run_job(job, self.threads, self.baseline, self.repeats, self.keep_going)
 
 
 def _warm_up(jobs: Sequence[Job]) -> None:
     """Compile the tile VM, or load it, before a progress bar and any clock run."""
-    if any({"vm", "spyre", *PREDICTIONS} & set(job.implementations) for job in jobs):
+    if any({"vm", "spyre", *PREDICTIONS, *ATTENTION} & set(job.implementations) for job in jobs):
         kernel = CATALOGUE["vector_add"]
         run_module(kernel.build(n=64, cores=1), kernel.arguments(n=64))
 

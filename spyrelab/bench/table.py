@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from spyrelab.bench.attention_summary import summarise
 from spyrelab.bench.results import Results, Row, geometric_mean
 
 __all__ = ["Table", "format_bytes", "format_seconds", "make_table"]
@@ -75,6 +76,7 @@ Column = tuple[str, Callable[[Row], str], bool]
 
 def _columns(baseline: str | None, rows: Sequence[Row]) -> list[Column]:
     speedups = _reduced_speedups(rows)
+    only_predicted = _only_predicted(rows)
 
     def over_reference(row: Row) -> str:
         own = row.extra.get("speedup_over_reference", speedups.get((row.case, row.impl)))
@@ -83,7 +85,11 @@ def _columns(baseline: str | None, rows: Sequence[Row]) -> list[Column]:
     return [
         ("case", _parent, True),
         ("impl", _implementation, True),
-        ("host time", lambda row: row.status if not row.correct else _seconds(row), True),
+        (
+            "result" if only_predicted else "host time",
+            lambda row: _seconds(row) if row.correct and not only_predicted else row.status,
+            True,
+        ),
         (f"vs {baseline}", lambda row: _times(row.host_ratio), False),
         ("vs reference", over_reference, False),
         ("cycles", lambda row: "" if row.cycles is None else f"{row.cycles:,}", False),
@@ -96,9 +102,18 @@ def _columns(baseline: str | None, rows: Sequence[Row]) -> list[Column]:
         ),
         ("bandwidth", _bandwidth, False),
         ("by fallback", _fallback_share, False),
+        ("of bound", lambda row: _share(row, "bound_share"), False),
         ("DDR traffic", lambda row: format_bytes(row.ddr_bytes) if row.ddr_bytes else "", False),
         ("LX peak", lambda row: format_bytes(row.lx_peak) if row.lx_peak else "", False),
+        ("lines", lambda row: str(row.extra.get("source_lines", "")), False),
+        ("tried", lambda row: str(row.extra.get("tried", "")), False),
+        ("tuning", _tuning, False),
     ]
+
+
+def _only_predicted(rows: Sequence[Row]) -> bool:
+    """Whether nothing was timed on the host, but something on the card."""
+    return not any(row.host_s for row in rows) and any(row.device_us for row in rows)
 
 
 def _bandwidth(row: Row) -> str:
@@ -107,8 +122,17 @@ def _bandwidth(row: Row) -> str:
 
 
 def _fallback_share(row: Row) -> str:
-    share = row.extra.get("fallback_share")
+    return _share(row, "fallback_share")
+
+
+def _share(row: Row, name: str) -> str:
+    share = row.extra.get(name)
     return "" if share is None else f"{share:.0%}"
+
+
+def _tuning(row: Row) -> str:
+    spent = row.extra.get("tuning_s")
+    return "" if spent is None else format_seconds(spent)
 
 
 def _seconds(row: Row) -> str:
@@ -144,6 +168,9 @@ def _reduced_speedups(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
 
 
 def _title(results: Results, baseline: str | None) -> str:
+    if _only_predicted(results.rows):
+        than = f"; 'vs {baseline}' above 1x is faster than it" if baseline else ""
+        return f"Predicted time on the card, every kernel run and checked first{than}."
     threads = results.environment.get("threads", 1)
     repeats = min(
         (row.extra["repeats"] for row in results.rows if "repeats" in row.extra), default=0
@@ -199,6 +226,7 @@ def _remarks(results: Results) -> list[str]:
     remarks += _rankings(rows)
     remarks += _fallbacks(rows)
     remarks += _compiled(rows)
+    remarks += summarise(rows)
     if left_out := results.environment.get("left_out"):
         remarks.append(
             f"{left_out} cases that others sum up are left out; without --quick they are rows too."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from spyrelab.bench.attention import ATTENTION
 from spyrelab.bench.harness import Job
 from spyrelab.bench.predictions import traced
 from spyrelab.bench.results import Results
@@ -18,6 +19,7 @@ def write_results(results: Results, jobs: Sequence[Job], path: str | Path) -> No
 
     A case without a right result has none.
     """
-    timed = {(row.chapter, row.case) for row in results.rows if row.correct and row.cycles}
+    rows = [row for row in results.rows if row.impl not in ATTENTION]
+    timed = {(row.chapter, row.case) for row in rows if row.correct and row.cycles}
     cases = {job.case.name: job.case for job in jobs if (job.chapter, job.case.name) in timed}
     write_traces({name: traced(case).estimate for name, case in cases.items()}, path)

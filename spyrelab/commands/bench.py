@@ -55,6 +55,11 @@ def register(subparsers: Any) -> None:
         action="store_true",
         help="an implementation that fails is a row, not the end",
     )
+    what.add_argument(
+        "--resume",
+        metavar="FILE.json",
+        help="keep finished cases in a file, and take from it those that it has",
+    )
     what.add_argument("--list", action="store_true", help="show chapters, cases, implementations")
     output = parser.add_argument_group("what comes out")
     output.add_argument(
@@ -152,6 +157,8 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
 
         require_place(args.plot)
         require_picture(args.plot)
+    if args.resume:
+        require_place(args.resume)
     names = select_implementations(chapters, args.impl.split(",") if args.impl else [])
     if args.trace:
         _require_programs(args.trace, names)
@@ -162,7 +169,7 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
     jobs = plan(chapters, names, args.case, args.quick)
     left_out = count_left_out(chapters, names, args.case, args.quick)
     threads = host_threads(args.threads)
-    session = Session(jobs, threads, baseline, args.repeats, args.keep_going, left_out)
+    session = Session(jobs, threads, baseline, args.repeats, args.keep_going, left_out, args.resume)
     try:
         session.run()
     except BaseException:  # Ctrl-C, above all
@@ -175,10 +182,11 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
 
 
 def _require_programs(trace: str, names: list[str]) -> None:
+    from spyrelab.bench.attention import ATTENTION
     from spyrelab.bench.predictions import WITHOUT_PROGRAM
 
     require_place(trace)
-    if WITHOUT_PROGRAM.issuperset(names):
+    if {*WITHOUT_PROGRAM, *ATTENTION}.issuperset(names):
         raise UsageError(f"--trace: {', '.join(names)} runs no program of the card to be drawn")
 
 

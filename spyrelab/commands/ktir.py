@@ -29,7 +29,18 @@ def register(subparsers: Any) -> None:
         " 'mem_ADDRESS' for memory at a literal element address. What is not given is random;"
         " its shape is what the function's memory views reach.",
     )
-    parser.add_argument("file", metavar="FILE", help="a KTIR text, - for standard input")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a KTIR text, - for standard input")
+    parser.add_argument(
+        "--from-triton",
+        metavar="FILE:KERNEL",
+        help="compile a Triton kernel instead and print its KTIR; what other KTIR tools do not"
+        " know is listed on standard error",
+    )
+    parser.add_argument(
+        "--signature",
+        metavar="LIST",
+        help="of the Triton kernel: NAME=TYPE or NAME=VALUE items, as in 'x=*fp16,n=i32,BLOCK=64'",
+    )
     parser.add_argument("--function", metavar="NAME", help="default the first public one")
     parser.add_argument("--print", action="store_true", help="print the canonical text")
     parser.add_argument("--run", action="store_true", dest="execute", help="run the function")
@@ -60,8 +71,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--{given[0]} is for running: add --run")
     if args.save and Path(args.save).suffix != ".npz":
         raise UsageError(f"--save {args.save}: the name of the file has to end in .npz")
-    module = _read(args.file)
-    document: dict[str, Any] = {"schema": 1, "file": args.file}
+    if (args.file is None) == (args.from_triton is None):
+        raise UsageError("give a KTIR file or --from-triton FILE:KERNEL, one of the two")
+    if args.signature is not None and args.from_triton is None:
+        raise UsageError("--signature is for --from-triton")
+    document: dict[str, Any] = {"schema": 1, "file": args.file or args.from_triton}
+    module = _read(args.file) if args.file else _from_triton(args, document)
     if args.print:
         from spyrelab.ktir import dumps
 
@@ -75,6 +90,20 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(document)
     return 0
+
+
+def _from_triton(args: argparse.Namespace, document: dict[str, Any]) -> Module:
+    """The KTIR of a Triton kernel; it is printed unless something else is asked for."""
+    from spyrelab.commands.ktir_triton import describe, report, translated
+
+    made = translated(args.from_triton, args.signature)
+    made.module.verify()
+    if args.json:
+        document |= describe(made)
+    else:
+        report(made)
+    args.print |= not args.execute
+    return made.module
 
 
 def _read(name: str) -> Module:

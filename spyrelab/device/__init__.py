@@ -13,6 +13,7 @@ def autoload() -> None:
     import_module("spyrelab.device.backend")
     # By name: the compiler stands above the device, and torch knows one entry point only.
     import_module("spyrelab.inductor")
+    import_module("spyrelab.arrival").watch({"helion": "spyrelab.helion.installation"})
 
 
 autoload()

@@ -34,8 +34,11 @@ _folded_count = 0
 _folded_seconds = 0.0
 _lock = threading.RLock()
 _marks: weakref.WeakSet[Mark] = weakref.WeakSet()
-_estimates: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_estimates: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 _kept = _watched = 0
+
+_REMEMBERED = 1 << 10
+"""Predictions kept of one program."""
 
 
 class Mark:
@@ -117,19 +120,31 @@ def watch(more: int) -> None:
 
 
 def estimate_of(launch: Launch) -> Any:
-    """The predicted time of one launch, cached by program unless it depends on arguments."""
+    """The predicted time of one launch.
+
+    It is remembered by program, and by the ``key`` of the arguments where they have one: equal
+    keys stand for equal contents.
+    """
+    known = _estimates.setdefault(launch.program, {})
+    if launch.args is None:
+        key: Any = None
+    elif (key := getattr(launch.args, "key", None)) is None:
+        return _estimated(launch)
+    if key not in known:
+        while len(known) >= _REMEMBERED:
+            del known[next(iter(known))]
+        known[key] = _estimated(launch)
+    return known[key]
+
+
+def _estimated(launch: Launch) -> Any:
     from spyrelab.ktir import Module
     from spyrelab.timing import estimate
 
     program = launch.program
-    if launch.args is None and program in _estimates:
-        return _estimates[program]
     function = program.function
     module = Module((function,)) if not hasattr(program, "module") else program.module
-    made = estimate(module, launch.args, function.name, program.machine, cores=program.cores)
-    if launch.args is None:
-        _estimates[program] = made
-    return made
+    return estimate(module, launch.args, function.name, program.machine, cores=program.cores)
 
 
 def seconds_of(launch: Launch) -> float:

@@ -169,6 +169,8 @@ class CardMemory:
             if form.device_bytes > entry.form.device_bytes:
                 new = self._allocate(self.device, form.device_bytes)
                 entry.address = new
+            elif form.device_bytes != entry.form.device_bytes:
+                self.device.resize(entry.address, form.device_bytes)
             entry.form = form
 
     def retire(self) -> None:

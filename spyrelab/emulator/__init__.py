@@ -14,6 +14,7 @@ from spyrelab.emulator.counters import Counters  # noqa: E402
 from spyrelab.emulator.errors import (  # noqa: E402
     AccessError,
     ArgumentError,
+    AssertionFailedError,
     DeadlockError,
     LoweringError,
     LxOverflowError,
@@ -26,6 +27,7 @@ from spyrelab.emulator.sanitizer import Finding, Kind, SanitizerError, sanitize 
 __all__ = [
     "AccessError",
     "ArgumentError",
+    "AssertionFailedError",
     "Counters",
     "DeadlockError",
     "Finding",

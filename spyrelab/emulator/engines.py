@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from spyrelab.emulator.counters import Column, Counters
-from spyrelab.emulator.errors import ArgumentError
+from spyrelab.emulator.errors import ArgumentError, UnsupportedError
 from spyrelab.machine import DeviceMemory
 
 if TYPE_CHECKING:
@@ -73,7 +73,19 @@ def run_null(
     memory: DeviceMemory,
     options: LaunchOptions,
 ) -> Counters:
-    """The tile VM without tile arithmetic."""
+    """The tile VM without tile arithmetic.
+
+    Raises
+    ------
+    UnsupportedError
+        The program goes on what an atomic operation found: nothing is written here, so the
+        next one would find the same.
+    """
+    if program.steers_by_atomics:
+        raise UnsupportedError(
+            f"@{program.function.name}: its course depends on an atomic operation, which writes; "
+            'the null engine does not (engine="vm" counts as well)'
+        )
     return _launch(program, values, memory, options, compute=False)
 
 

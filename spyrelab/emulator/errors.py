@@ -6,13 +6,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spyrelab.errors import SpyreLabError
-from spyrelab.ktir.ir import Operation, Position
+from spyrelab.ktir.ir import (
+    CallSiteLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    Operation,
+    Position,
+)
 
 
 def place(operation: Operation) -> str:
-    """``name at line:column`` of an operation, for messages."""
-    where = operation.position
-    return operation.name + (f" at {where.line}:{where.column}" if where else "")
+    """``name at line:column`` of an operation, and its place in the front end's source."""
+    return operation.name + where(operation.position, operation.location)
+
+
+def where(position: Position | None, location: Location | None) -> str:
+    """`` at line:column (file:line)``, as far as it is known."""
+    text = f" at {position.line}:{position.column}" if position else ""
+    source = source_place(location)
+    return f"{text} ({source})" if source else text
+
+
+def source_place(location: Location | None) -> str:
+    """``file:line`` of a location, inlined calls innermost first; empty if there is none."""
+    match location:
+        case FileLocation(file, line, _):
+            return f"{file}:{line}"
+        case NameLocation(_, child):
+            return source_place(child)
+        case CallSiteLocation(callee, caller):
+            inner, outer = source_place(callee), source_place(caller)
+            return f"{inner}, called at {outer}" if inner and outer else inner or outer
+        case FusedLocation(parts):
+            return next(filter(None, map(source_place, parts)), "")
+    return ""
 
 
 class LoweringError(SpyreLabError):
@@ -46,17 +75,25 @@ class AccessError(SpyreLabError):
         First byte address outside, in the flat space of main memory and scratchpads.
     nearest : str
         Description of the live allocation closest to the address.
+    location : Location or None
+        Where the operation stands in the front end's source.
     """
 
     def __init__(
-        self, core: int, operation: str, position: Position | None, address: int, nearest: str
+        self,
+        core: int,
+        operation: str,
+        position: Position | None,
+        address: int,
+        nearest: str,
+        location: Location | None = None,
     ) -> None:
         self.core, self.operation, self.position = core, operation, position
-        self.address, self.nearest = address, nearest
-        where = f" at {position.line}:{position.column}" if position else ""
+        self.address, self.nearest, self.location = address, nearest, location
         super().__init__(
-            f"core {core}, {operation}{where}: byte address {address} ({address:#x}) lies outside "
-            f"every live allocation; nearest: {nearest}. Check the view's sizes and its base."
+            f"core {core}, {operation}{where(position, location)}: byte address {address} "
+            f"({address:#x}) lies outside every live allocation; nearest: {nearest}. "
+            "Check the view's sizes and its base."
         )
 
 
@@ -68,10 +105,12 @@ class Waiting:
     operation: str
     position: Position | None
     tiles: tuple[int, ...]
+    location: Location | None = None
 
     def __str__(self) -> str:
-        where = f" at {self.position.line}:{self.position.column}" if self.position else ""
-        return f"core {self.core}: {self.operation}{where} waits for tiles {list(self.tiles)}"
+        at = where(self.position, self.location)
+        whom = f"tiles {list(self.tiles)}" if self.tiles else "its turn"
+        return f"core {self.core}: {self.operation}{at} waits for {whom}"
 
 
 class DeadlockError(SpyreLabError):
@@ -85,3 +124,24 @@ class DeadlockError(SpyreLabError):
 
 class TensorIndexError(SpyreLabError, IndexError):
     """An index or slice outside a tensor value."""
+
+
+class AssertionFailedError(SpyreLabError, AssertionError):
+    """A ``spyrelab.assert`` (``tl.device_assert``) that does not hold.
+
+    Attributes
+    ----------
+    core : int
+        Flat number of the core.
+    message : str
+        What the program says.
+    location : Location or None
+        Where the assertion stands in the front end's source.
+    """
+
+    def __init__(self, core: int, operation: Operation) -> None:
+        self.core, self.location = core, operation.location
+        self.position = operation.position
+        self.message = str(operation.attributes["message"])
+        at = where(self.position, self.location)
+        super().__init__(f"core {core}, assertion{at}: {self.message}")

@@ -106,6 +106,13 @@ class Op(IntEnum):
     COLLECT = auto()
     FETCH = auto()
     DONE = auto()
+    ATOMIC = auto()
+    TURN = auto()
+    """Waits until as many turns are done as I holds at B."""
+    TURN_DONE = auto()
+    PRINT = auto()
+    """Stops the core until the host has printed."""
+    CHECK_TRUE = auto()
     WATCH = auto()
     """A step of the sanitizer; only in the programs that it runs."""
 
@@ -140,6 +147,9 @@ class Status(IntEnum):
     LX_OVERFLOW = 7
     BAD_STEP = 8
     EXTENTS_DIFFER = 9
+    ASSERTION_FAILED = 10
+    PRINTS = 11
+    """Until the host has printed what the core wants to say."""
 
 
 class BoxMode(IntEnum):

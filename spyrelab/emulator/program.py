@@ -15,6 +15,7 @@ from spyrelab.emulator.formats import round_to, wrap
 from spyrelab.emulator.lowering import Argument, LoweredFunction, lower_function
 from spyrelab.emulator.lowering.lx import LxUse
 from spyrelab.emulator.opcodes import WIDTH, Op
+from spyrelab.emulator.opcodes import Column as OpColumn
 from spyrelab.emulator.sanitizer.instrument import Watched, instrument
 from spyrelab.emulator.sanitizer.scope import effective
 from spyrelab.ktir import Function, Module
@@ -48,6 +49,7 @@ class Program:
         self.operations = self._lowered.operations
         self.exchanges = self._lowered.exchanges
         self.transfers = self._lowered.emitter.transfers
+        self.prints = self._lowered.emitter.prints
         self.frame = np.zeros(0, np.int64)
 
     # -- what the VM reads -------------------------------------------------------------------
@@ -86,6 +88,22 @@ class Program:
     @cached_property
     def multiplies_matrices(self) -> bool:
         return bool((self.code[:, 0] == int(Op.MATMUL_FLOAT)).any())
+
+    @cached_property
+    def suspends(self) -> bool:
+        """Whether a core may stop and go on later, and so needs an arena of its own."""
+        return bool(self.exchanges or self.prints)
+
+    @cached_property
+    def steers_by_atomics(self) -> bool:
+        """Whether addresses, bounds or branches depend on what an atomic operation found."""
+        rows = self.code[:, 0] == int(Op.ATOMIC)
+        return bool((self.code[rows, int(OpColumn.NEEDED)] != 0).any())
+
+    @cached_property
+    def runs_in_order(self) -> bool:
+        """Whether host threads would gain nothing: cores take turns."""
+        return bool((self.code[:, 0] == int(Op.TURN)).any())
 
     def source_of(self, row: int) -> int:
         """Index in `operations` of what an instruction was lowered from."""

@@ -45,7 +45,7 @@ class QuickLaunch:
         self._launch: Launch | None = None
         floats, integers = program.arena_sizes
         small = 4 * floats + 8 * integers <= _ARENA_BYTES
-        self._suits = small and not program.exchanges and not program.multiplies_matrices
+        self._suits = small and not program.suspends and not program.multiplies_matrices
         self._tried = False
 
     def __call__(self, values: Sequence[int | float]) -> None:

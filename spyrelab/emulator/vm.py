@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spyrelab.emulator.native import machine_code
 from spyrelab.emulator.opcodes import WIDTH, Column, Op, Place, Status
+from spyrelab.emulator.vm_atomic import transfer_atomics
 from spyrelab.emulator.vm_copy import copy_run, copy_strided, iota, take
 from spyrelab.emulator.vm_elementwise import run_binary, run_other, run_ternary, run_unary
 from spyrelab.emulator.vm_frame import Field, floats_at, integers_at, memory_at, table_at
@@ -12,6 +13,7 @@ from spyrelab.emulator.vm_steps import (
     exchanges_of,
     may_collect,
     may_reclaim,
+    may_take_turn,
     run_matmul,
     run_reduce,
     track_lx,
@@ -31,6 +33,7 @@ _DONE, _SUSPENDED, _TOO_LARGE, _INDEX, _OVERFLOW, _STEP, _EXTENTS = map(
         Status.EXTENTS_DIFFER,
     ),
 )
+_FAILED, _PRINTS = int(Status.ASSERTION_FAILED), int(Status.PRINTS)
 _SUB, _DST, _A, _B, _C = map(int, (Column.SUB, Column.DST, Column.A, Column.B, Column.C))
 _SIZE, _OUTER, _MODE, _ROUND, _UNIT, _NEEDED = map(
     int,
@@ -234,7 +237,7 @@ def run_core(
         elif op == Op.RECLAIM:
             if not may_reclaim(row[_B], cores, core, row[_A], pool, published, seen_collected):
                 return _SUSPENDED, pc
-        elif op == Op.PUBLISH:
+        elif op == Op.PUBLISH or op == Op.TURN_DONE:
             published[row[_A], core] += 1
         elif op == Op.COLLECT:
             table = row[_B]
@@ -257,6 +260,33 @@ def run_core(
                     copy_run(all_I[sender, a : a + n], I[d : d + n])
         elif op == Op.DONE:
             collected[row[_A], core] += 1
+        elif op == Op.ATOMIC:
+            status = transfer_atomics(
+                compute_all,
+                compute,
+                row[_A],
+                pool,
+                memory,
+                F,
+                I,
+                core,
+                limits,
+                counters,
+                error,
+            )
+            if status != _DONE:
+                return status, pc
+        elif op == Op.TURN:
+            if not may_take_turn(row[_A], I[row[_B]], cores, seen_published):
+                return _SUSPENDED, pc
+        elif op == Op.PRINT:
+            if compute:
+                return _PRINTS, pc
+        elif op == Op.CHECK_TRUE:
+            if compute:
+                for i in range(I[row[_SIZE]]):
+                    if I[row[_A] + i] == 0:
+                        return _FAILED, pc
         elif op == Op.WATCH:
             watch(row[_SUB], row[_A], row[_B], core, limits[2], pool, F, I, error)
             if error[0] != _DONE:
@@ -340,6 +370,9 @@ def run_cores(first, stride, f):
         pcs[core] = stop
         if status == _DONE:
             pcs[core] = -2
+            moved += 1
+        elif status == _PRINTS:
+            errors[core, 0] = status
             moved += 1
         elif status != _SUSPENDED:
             errors[core, 0] = status

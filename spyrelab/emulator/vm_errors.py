@@ -9,6 +9,7 @@ import numpy as np
 
 from spyrelab.emulator.errors import (
     AccessError,
+    AssertionFailedError,
     DeadlockError,
     LxOverflowError,
     Waiting,
@@ -39,7 +40,11 @@ def failure(
         owner = core if status is Status.OUT_OF_SCRATCHPAD else MAIN_MEMORY
         outside = first if owner == core else _first_outside(memory, first, second)
         nearest = nearest_allocation(memory, outside, owner)
-        return AccessError(core, operation.name, operation.position, outside, nearest)
+        return AccessError(
+            core, operation.name, operation.position, outside, nearest, operation.location
+        )
+    if status is Status.ASSERTION_FAILED:
+        return AssertionFailedError(core, operation)
     if status is Status.LX_OVERFLOW:
         return LxOverflowError(
             f"{where}: {first:,} bytes of scratchpad in use, a core has {second:,}; "
@@ -78,9 +83,10 @@ def deadlock(program: Program, pcs: Sequence[int]) -> DeadlockError:
         operation = program.operations[program.source_of(pc)]
         exchange = program.exchanges[int(row[Column.A])]
         delivery = exchange.consumers.get(core)
-        if row[Column.OP] == Op.RECLAIM or delivery is None:
+        tiles: tuple[int, ...] = ()
+        if row[Column.OP] == Op.RECLAIM or (delivery is None and row[Column.OP] != Op.TURN):
             tiles = exchange.takers(core)
-        else:
-            tiles = delivery.producers
-        waiting.append(Waiting(core, operation.name, operation.position, tiles))
+        elif delivery is not None and row[Column.OP] != Op.TURN:
+            tiles = tuple(tile for tile in delivery.producers if tile != core)
+        waiting.append(Waiting(core, operation.name, operation.position, tiles, operation.location))
     return DeadlockError(waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,9 @@ from spyrelab.emulator.counters import Column as Counter
 from spyrelab.emulator.counters import Counters
 from spyrelab.emulator.engines import LaunchOptions
 from spyrelab.emulator.errors import ArgumentError
+from spyrelab.emulator.lowering.values import Tile
 from spyrelab.emulator.opcodes import Status
+from spyrelab.emulator.printing import Printout
 from spyrelab.emulator.vm import run_cores
 from spyrelab.emulator.vm_errors import deadlock, failure
 from spyrelab.emulator.vm_frame import Field, address_of, set_vector
@@ -101,7 +104,10 @@ class Launch:
         self.multiplies_matrices = program.multiplies_matrices and compute
         self.watcher = watcher
         cores, exchanges = program.cores, len(program.exchanges)
+        self.printout = Printout()
         self.threads = min(host_threads(options.threads), cores)
+        if program.runs_in_order:
+            self.threads = 1
         columns = len(Counter)
         # One block: program counters, counters, errors, publication counts and their copy.
         sizes = (cores, cores * columns, cores * 8, 2 * exchanges * cores, 2 * exchanges * cores)
@@ -113,9 +119,10 @@ class Launch:
         self.counters = Counters(state[ends[0] : ends[1]].reshape(cores, columns))
         self.errors = state[ends[1] : ends[2]].reshape(cores, 8)
         self.exchange, self.seen = state[ends[2] : ends[3]], state[ends[3] :]
-        # With exchanges every core keeps an arena of its own, else one for each thread.
-        arenas = cores if exchanges else self.threads
+        # A core that may stop keeps an arena of its own; else there is one for each thread.
+        arenas = cores if program.suspends else self.threads
         floats, integers = POOL.arenas(arenas, *program.arena_sizes)
+        self._arenas = floats, integers
         images = _images(program, values)
         self._kept = (pages, state, floats, integers, images)
         self.frame = frame = _template(program).copy()
@@ -139,15 +146,36 @@ class Launch:
 
     def run(self) -> None:
         """Phase after phase until every core has ended."""
+        try:
+            self._phases()
+        finally:
+            self._take_prints()
+            self.printout.flush()
+
+    def _phases(self) -> None:
         wide = False
         while True:
             before = perf_counter_ns()
             moved = self._wide_phase() if wide else self._narrow_phase()
             if (self.pcs == -2).all():
                 return
+            self._take_prints()
             if moved == 0:
                 raise deadlock(self.program, [self._row(int(pc)) for pc in self.pcs])
             wide = self.threads > 1 and perf_counter_ns() - before > _POOL_WORTH_NS
+
+    def _take_prints(self) -> None:
+        """Enter what cores have stopped for to print, and let them go on."""
+        if not self.program.prints:
+            return
+        for core in np.flatnonzero(self.errors[:, 0] == Status.PRINTS).tolist():
+            row = self._row(int(self.pcs[core]))
+            operation = self.program.operations[self.program.source_of(row)]
+            tiles = self.program.prints[row]
+            arenas = tuple(arena[core] for arena in self._arenas)
+            self.printout.add(core, operation, [stored(tile, *arenas) for tile in tiles])
+            self.pcs[core] += 1
+            self.errors[core, 0] = Status.DONE
 
     def rewind(self) -> None:
         """Back to before the first step: for a program without exchanges."""
@@ -231,6 +259,15 @@ def _template(program: Program) -> np.ndarray:
         ):
             frame[field] = value
     return frame
+
+
+def stored(tile: Tile, floats: np.ndarray, integers: np.ndarray) -> np.ndarray:
+    """Values of a stored tile in the arenas of a core."""
+    shape = [
+        int(integers[extent.place]) if isinstance(extent, Tile) else extent for extent in tile.shape
+    ]
+    arena = floats if tile.is_float else integers
+    return arena[tile.place : tile.place + math.prod(shape)].reshape(shape)
 
 
 def _images(program: Program, values: Sequence[int | float]) -> tuple[np.ndarray, np.ndarray]:

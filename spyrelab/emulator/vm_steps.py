@@ -118,6 +118,15 @@ def may_collect(table, cores, core, number, pool, published, collected):
 
 
 @machine_code()
+def may_take_turn(number, wanted, cores, published):
+    """Whether exactly so many turns are done, over all cores."""
+    done = 0
+    for core in range(cores):
+        done += published[number, core]
+    return done == wanted
+
+
+@machine_code()
 def exchanges_of(published, collected, core):
     total = 0
     for number in range(published.shape[0]):

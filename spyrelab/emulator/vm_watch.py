@@ -62,6 +62,9 @@ class Watch(IntEnum):
     NEW = auto()
     """The last change of state of the transfer that is being checked."""
     POISON = auto()
+    LOCKS_AT = auto()
+    LOCKS = auto()
+    """Clocks of what was last done atomically at places of equal hash."""
 
 
 class Site(IntEnum):
@@ -104,6 +107,7 @@ class Step(IntEnum):
     POISON_BOX = 6
     POISON_TILE = 7
     POISON_RUNS = 8
+    ATOMIC = 9
 
 
 UNTOUCHED, OTHERWISE, FORGOTTEN, FIRST_RECORD = 0, 1, 2, 3
@@ -111,6 +115,8 @@ UNTOUCHED, OTHERWISE, FORGOTTEN, FIRST_RECORD = 0, 1, 2, 3
 written, scratchpad: not); the opposite; by a transfer that is no longer known."""
 SPLIT = -1
 STICK_SHIFT = 7
+LOCKS = 4096
+"""Places that share one only hide races, they make none up."""
 FINDING = 7
 """Columns of a finding: fault, site, core, address, other record's site and core, cores."""
 _OUTSIDE, _UNWRITTEN, _WRITE_WRITE, _READ_WRITE, _INDEX = map(int, Fault)
@@ -311,4 +317,37 @@ def collect(s, number, table, core, pool):
         for other in range(cores):
             if other != core and published[sender, other] > clocks[core, other]:
                 clocks[core, other] = published[sender, other]
+    clocks[core, core] += 1
+
+
+@machine_code(makes_arrays=True)
+def _lock_of(s, address):
+    return (address >> s[Watch.SHIFT]) * _SPREAD >> 20 & (s[Watch.LOCKS] - 1)
+
+
+@machine_code(makes_arrays=True)
+def acquire(s, address, core):
+    """An atomic operation is ordered after those on the same place before it."""
+    cores = s[Watch.CORES]
+    clocks = table_at(s[Watch.CLOCKS_AT], cores, cores)
+    lock = table_at(s[Watch.LOCKS_AT], s[Watch.LOCKS], cores)[_lock_of(s, address)]
+    for other in range(cores):
+        if other != core and lock[other] > clocks[core, other]:
+            clocks[core, other] = lock[other]
+
+
+@machine_code(makes_arrays=True)
+def release(s, address, core):
+    """What a core did so far is ordered before later atomic operations on a place."""
+    cores = s[Watch.CORES]
+    clocks = table_at(s[Watch.CLOCKS_AT], cores, cores)
+    lock = table_at(s[Watch.LOCKS_AT], s[Watch.LOCKS], cores)[_lock_of(s, address)]
+    for other in range(cores):
+        lock[other] = max(lock[other], clocks[core, other])
+
+
+@machine_code(makes_arrays=True)
+def next_epoch(s, core):
+    """What a core does from now on is later than what it has released."""
+    clocks = table_at(s[Watch.CLOCKS_AT], s[Watch.CORES], s[Watch.CORES])
     clocks[core, core] += 1

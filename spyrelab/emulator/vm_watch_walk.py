@@ -15,9 +15,12 @@ from spyrelab.emulator.vm_watch import (
     Site,
     Step,
     Watch,
+    acquire,
     collect,
+    next_epoch,
     publish,
     record_of,
+    release,
     report,
     touch,
 )
@@ -26,7 +29,9 @@ _STOPPED = int(Status.STOPPED)
 _OUTSIDE, _INDEX = int(Fault.OUTSIDE), int(Fault.INDEX)
 _FIELDS = len(Watch)
 _SITE = len(Site)
-_LOAD_BOX, _STORE_BOX, _GATHER, _SCATTER, _COLLECT, _PUBLISH, _BOX, _TILE, _RUNS = map(int, Step)
+_LOAD_BOX, _STORE_BOX, _GATHER, _SCATTER, _COLLECT, _PUBLISH, _BOX, _TILE, _RUNS, _ATOMIC = map(
+    int, Step
+)
 _STICK = 1 << STICK_SHIFT
 
 
@@ -200,6 +205,24 @@ def _watch_runs(s, store, d, site, core, pool, I):
     return True
 
 
+@machine_code(makes_arrays=True)
+def _watch_atomics(s, d, site, core, pool, I):
+    """Elements that are read and written, in order with other atomic operations on them."""
+    addresses, runs = pool[d + 2], I[pool[d + 3]]
+    for run in range(runs):
+        if I[addresses + run] != MASKED:
+            acquire(s, I[addresses + run], core)
+    for store in (False, True):
+        s[Watch.OLD], s[Watch.NEW] = -1, -1
+        if not _watch_runs(s, store, d, site, core, pool, I):
+            return False
+    for run in range(runs):
+        if I[addresses + run] != MASKED:
+            release(s, I[addresses + run], core)
+    next_epoch(s, core)
+    return True
+
+
 @tile_function(INT, INT, INT, INT, INT, INTS, FLOATS, INTS, INTS, on_demand=True)
 def watch(
     what: int,
@@ -220,6 +243,8 @@ def watch(
         fine = _watch_box(s, what == _STORE_BOX, d, site, core, pool, I)
     elif what == _GATHER or what == _SCATTER:
         fine = _watch_runs(s, what == _SCATTER, d, site, core, pool, I)
+    elif what == _ATOMIC:
+        fine = _watch_atomics(s, d, site, core, pool, I)
     elif what == _COLLECT:
         collect(s, d, site, core, pool)
     elif what == _PUBLISH:

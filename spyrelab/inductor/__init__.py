@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from spyrelab.inductor.arrival import watch
+from spyrelab.arrival import watch
 from spyrelab.inductor.hinting import hint
 
 __all__ = ["explain", "hint"]
@@ -22,6 +22,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'spyrelab.inductor' has no attribute {name!r}")
 
 
-watch()
+watch(
+    {
+        "torch._dynamo.device_interface": "spyrelab.inductor.interface",
+        "torch._dynamo.guards": "spyrelab.inductor.guards",
+        "torch._dynamo.trace_rules": "spyrelab.inductor.tracing",
+        "torch._inductor.codecache": "spyrelab.inductor.cache",
+        "torch._inductor.compile_fx": "spyrelab.inductor.context",
+    }
+)
 # Dynamo traces through ``spyrelab.hint``, and does not follow a module's __getattr__.
 sys.modules["spyrelab"].__dict__["hint"] = hint

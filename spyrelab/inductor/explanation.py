@@ -28,9 +28,11 @@ _WHAT = {
     "passes": "what each pass over these requests changed",
     "opspec": "the same with iteration spaces, splits and places",
     "plan": "what was decided, and the time that it is predicted to take",
-    "ktir": "one program for each bundle",
+    "ttir": "the kernel in Triton's own form, simplified",
+    "access": "how every access to memory was understood",
+    "ktir": "programs of the card",
     "program": "instructions of the emulated cores",
-    "timeline": "launches of one call on the emulated clock",
+    "timeline": "time on the emulated clock",
     "code": "the module that Inductor wrote",
 }
 

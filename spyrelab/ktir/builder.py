@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from spyrelab.ktir.builder_emit import Block
-from spyrelab.ktir.builder_exchange import ExchangeBuilder, TileGroups
+from spyrelab.ktir.builder_exchange import TileGroups
+from spyrelab.ktir.builder_spyrelab import Row, SpyrelabBuilder
 from spyrelab.ktir.builder_values import (
     BuilderError,
     Element,
@@ -36,6 +37,7 @@ __all__ = [
     "BuilderError",
     "Loop",
     "Place",
+    "Row",
     "Scalar",
     "Tensor",
     "TileGroups",
@@ -43,7 +45,7 @@ __all__ = [
 ]
 
 
-class Builder(ExchangeBuilder):
+class Builder(SpyrelabBuilder):
     """Builds a module of one function.
 
     Parameters
@@ -175,7 +177,7 @@ class Loop:
             Value(builder.unique(f"{hint}_end"), kind)
             for hint, kind in zip(hints[1:], self._kinds, strict=True)
         )
-        self._operation = Operation("scf.for", tuple(operands), results)
+        self._operation = Operation("scf.for", tuple(operands), results, location=builder.location)
 
     def __enter__(self) -> Any:
         self._builder.open(self._arguments)
@@ -218,7 +220,8 @@ class Branch:
     def __init__(self, builder: Builder, condition: Scalar) -> None:
         self._builder = builder
         self._outer = builder.block
-        self._operation = Operation("scf.if", (builder.use(condition),))
+        operands = (builder.use(condition),)
+        self._operation = Operation("scf.if", operands, location=builder.location)
 
     def __enter__(self) -> Branch:
         self._builder.open()

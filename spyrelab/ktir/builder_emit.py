@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from spyrelab.ktir.builder_values import (
     Scalar,
     Tensor,
 )
-from spyrelab.ktir.ir import DenseElements, Operation, Region, Value
+from spyrelab.ktir.ir import DenseElements, Location, Operation, Region, Value
 from spyrelab.ktir.types import F16, F32, I1, I64, INDEX, ScalarType, TensorType, Type
 
 _FLOAT_OPERATIONS = {
@@ -94,6 +95,16 @@ class EmittingBuilder:
         self._constants: dict[Any, Operation] = {}
         self._names: set[str] = set()
         self._finished = False
+        self.location: Location | None = None
+
+    @contextmanager
+    def at(self, location: Location | None) -> Iterator[None]:
+        """Operations made inside the with block carry a place in the front end's source."""
+        outer, self.location = self.location, location
+        try:
+            yield
+        finally:
+            self.location = outer
 
     @property
     def block(self) -> Block:
@@ -128,7 +139,9 @@ class EmittingBuilder:
             raise BuilderError("the module is built already", "start a new Builder")
         values = tuple(self.use(operand) for operand in operands)
         made = tuple(Value(self.unique(hint), kind) for kind in results)
-        operation = Operation(name, values, made, dict(attributes or {}), tuple(regions))
+        operation = Operation(
+            name, values, made, dict(attributes or {}), tuple(regions), self.location
+        )
         self.block.region.operations.append(operation)
         return made
 

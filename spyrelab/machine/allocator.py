@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spyrelab.machine.errors import AllocationError, OutOfMemoryError
 
@@ -112,6 +112,18 @@ class Allocator:
             end = self._drop_hole(end)[1]
         self._add_hole(start, end)
         return block
+
+    def resize(self, address: int, nbytes: int) -> Allocation:
+        """Let the range that starts at ``address`` count as ``nbytes`` of what it takes."""
+        block = self.live.get(address)
+        if block is None:
+            raise AllocationError(self._explain_missing(address))
+        if not 0 <= nbytes <= block.extent:
+            raise AllocationError(
+                f"{nbytes:,} bytes do not lie in the {block.extent:,} that are taken at {address:,}"
+            )
+        self.live[address] = made = replace(block, nbytes=nbytes)
+        return made
 
     def owner(self, address: int) -> Allocation | None:
         """Return the live range whose asked-for bytes hold ``address``."""

@@ -159,6 +159,23 @@ class DeviceMemory:
             if block.extent >= GIVE_BACK_BYTES:
                 self._drop_pages(block.address, block.address + block.extent)
 
+    def resize(self, address: int, nbytes: int) -> None:
+        """Let an allocation count as ``nbytes`` of what it takes; contents become unwritten.
+
+        Its address stays, and so does what it takes: accesses past ``nbytes`` are out of bounds.
+
+        Raises
+        ------
+        AllocationError
+            Nothing is allocated there, or it takes less.
+        """
+        with self._lock:
+            self.require_open()
+            block = self._allocator.resize(address, nbytes)
+            self.version += 1
+            self._unwritten.drop(address)
+            self._unwritten.add(block)
+
     def trim(self) -> None:
         """Give the pages of every hole and of every scratchpad back to the system."""
         with self._lock:

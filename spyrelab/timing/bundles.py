@@ -16,7 +16,7 @@ from spyrelab.emulator.groups import Exchange
 from spyrelab.ktir import Function, Operation, Value, walk
 from spyrelab.ktir.types import element_of
 from spyrelab.timing.contraction import Contraction, price
-from spyrelab.timing.nodes import Engine, Iterations, Loop, Node, Step
+from spyrelab.timing.nodes import BUNDLE_ATTRIBUTE, Engine, Iterations, Loop, Node, Step
 from spyrelab.timing.places import clipped
 from spyrelab.timing.products import (
     Product,
@@ -32,8 +32,6 @@ from spyrelab.timing.transfers import Card
 from spyrelab.timing.walk import Walked
 
 __all__ = ["BUNDLE_ATTRIBUTE", "price_products"]
-
-BUNDLE_ATTRIBUTE = "spyrelab.bundle"
 
 
 def price_products(card: Card, function: Function, walked: Walked) -> tuple[Node, ...]:

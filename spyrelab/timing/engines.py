@@ -14,7 +14,7 @@ from spyrelab.timing.shapes import Extent, Shapes, shape_of
 from spyrelab.timing.transfers import Card
 from spyrelab.timing.work import PRODUCTS, Extents, elements, product_extents, tile_work, unit_work
 
-__all__ = ["arithmetic_steps", "exchange_step", "product_of"]
+__all__ = ["arithmetic_steps", "barrier_step", "exchange_step", "product_of"]
 
 SIMPLE_LANES = 64
 """Elements per cycle and core of simple vector operations: one stick of f16. No source times
@@ -62,6 +62,18 @@ def arithmetic_steps(
             )
         )
     return steps
+
+
+def barrier_step(operation: Operation, active: np.ndarray) -> Step:
+    """All cores that take part wait for each other, with all that their engines do."""
+    return Step(
+        Engine.RING,
+        "barrier",
+        operation,
+        np.where(active, 0.0, -1.0),
+        meets=(np.flatnonzero(active),),
+        fence=True,
+    )
 
 
 def _itemsize(operation: Operation) -> int:

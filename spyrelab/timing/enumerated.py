@@ -41,6 +41,8 @@ class Touched:
         Why counts are not exact; empty where they are.
     placed : bool
         Whether the boxes are known.
+    alike : int64 array [cores], optional
+        Where boxes are not known: equal for cores that touch the same.
     """
 
     counts: list[np.ndarray] = field(default_factory=list)
@@ -49,6 +51,7 @@ class Touched:
     indices: list[tuple[View, np.ndarray]] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     placed: bool = True
+    alike: np.ndarray | None = None
 
 
 def enumerate_tile(course: Course, arguments: Arguments, tile: Tile, found: Touched) -> None:

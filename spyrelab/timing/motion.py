@@ -200,6 +200,8 @@ class Course:
         slopes = {k: np.where(self.active, s, 0) for k, s in value.slopes.items()}
         while hidden := next((k for k in slopes if isinstance(k, Hidden)), None):
             slope = slopes.pop(hidden)
+            if all(turn.most == 1 for turn in hidden.turns):
+                continue
             if hidden.bounded and np.all(now + hidden.ends(slope)[0] >= 0):
                 now = now + hidden.ends(slope)[0]
                 continue

@@ -11,7 +11,22 @@ import numpy as np
 
 from spyrelab.ktir import Operation, Value
 
-__all__ = ["Access", "Engine", "Iterations", "Loop", "Node", "Step"]
+__all__ = [
+    "BUNDLE_ATTRIBUTE",
+    "Access",
+    "Engine",
+    "Iterations",
+    "Loop",
+    "Node",
+    "STAGES_ATTRIBUTE",
+    "Step",
+]
+
+BUNDLE_ATTRIBUTE = "spyrelab.bundle"
+"""Of a function that runs several operations of a plan."""
+
+STAGES_ATTRIBUTE = "spyrelab.num_stages"
+"""Of a loop: with 1, the loads of a turn wait until the one before has used its own."""
 
 
 class Engine(StrEnum):
@@ -41,6 +56,8 @@ class Access:
         False where addresses depend on values that were not given.
     origins : int64 array [cores], optional
         Where the view begins on each core, if not everywhere at the same address.
+    alike : int64 array [cores], optional
+        Of what is no box: equal for cores that touch the same.
     """
 
     base: str
@@ -49,6 +66,7 @@ class Access:
     itemsize: int
     exact: bool = True
     origins: np.ndarray | None = None
+    alike: np.ndarray | None = None
 
     @property
     def boxes(self) -> np.ndarray:
@@ -79,6 +97,8 @@ class Step:
         Counter name (as in ``emulator.Counters``) to an int64 array [cores].
     port_bytes : float
         Bytes that cross the port, multicast once, sticks whole.
+    fence : bool
+        Whether it waits for all engines of its cores, and everything after it for it.
     narrow : callable, optional
         Makes the step for some of its cores, where cores share the port.
     """
@@ -94,6 +114,7 @@ class Step:
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     port_bytes: float = 0.0
     access: Access | None = None
+    fence: bool = False
     narrow: Callable[[np.ndarray, Step], Step | None] | None = None
 
     def changed(self, **fields: Any) -> Step:

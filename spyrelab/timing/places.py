@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,10 @@ from spyrelab.ktir import AffineSet, MemorySpace, Operation
 from spyrelab.ktir.affine import AffineMap
 from spyrelab.ktir.ir import Subscript
 from spyrelab.ktir.types import element_of
-from spyrelab.timing.motion import Moving, plain
+from spyrelab.timing.motion import Moving
 from spyrelab.timing.scalars import Scalar, Unknown
 
-__all__ = ["Tile", "View", "gather_of", "run_elements", "tile_of", "view_of"]
+__all__ = ["Tile", "View", "gather_of", "tile_of", "view_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,42 +179,6 @@ def full(value: Any, cores: int) -> np.ndarray:
     """A number as an array over cores."""
     array = np.asarray(value, np.int64)
     return np.full(cores, array) if array.ndim == 0 else array
-
-
-def run_elements(tile: Tile, part: View) -> int:
-    """Elements that follow each other in memory within the first core's tile.
-
-    A box is moved in the order of memory, whatever the order in which a view names its axes.
-    """
-    if tile.subscripts:
-        return _direct_run(tile)
-    axes = []
-    for extent, stride, size in zip(tile.extents, part.strides, part.sizes, strict=True):
-        if isinstance(extent, Unknown) or isinstance(stride, Unknown):
-            return 1
-        longest = int(np.max(plain(extent)))
-        if longest > 1:
-            whole = not isinstance(size, Unknown) and longest >= int(np.max(plain(size)))
-            axes.append((abs(int(plain(stride)[0])), longest, whole))
-    run = 1
-    for step, count, whole in sorted(axes):
-        if step != run:
-            break
-        run *= count
-        if not whole:
-            break
-    return run
-
-
-def _direct_run(tile: Tile) -> int:
-    """Trailing axes of an indirect tile that no index decides on are runs."""
-    direct = 0
-    for subscript in reversed(tile.subscripts):
-        if subscript.view is not None:
-            break
-        direct += 1
-    sizes = [1 if n is None else n for n in tile.shape[max(1, len(tile.shape) - direct) :]]
-    return max(1, math.prod(sizes))
 
 
 def clipped(lows: np.ndarray, highs: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spyrelab.emulator.elementwise import TABLE
+from spyrelab.emulator.errors import source_place
 from spyrelab.ktir import Operation, TensorType
 from spyrelab.ktir.types import RuntimeArgType, element_of
 from spyrelab.timing.motion import Course, Moving, pick, plain
@@ -71,7 +72,8 @@ def constant(operation: Operation, cores: int) -> Scalar:
 def said(operation: Operation) -> str:
     """What a message calls an operation."""
     line = f" in line {operation.position.line}" if operation.position else ""
-    return f"{operation.name}{line}"
+    source = source_place(operation.location)
+    return f"{operation.name}{line}{f' ({source})' if source else ''}"
 
 
 def evaluate(operation: Operation, operands: Sequence[Any]) -> Scalar:

@@ -16,7 +16,7 @@ import numpy as np
 
 from spyrelab.ktir import Value
 from spyrelab.timing.contraction import combine
-from spyrelab.timing.nodes import Engine, Iterations, Loop, Node, Step
+from spyrelab.timing.nodes import STAGES_ATTRIBUTE, Engine, Iterations, Loop, Node, Step
 from spyrelab.timing.transfers import Card
 
 __all__ = ["Schedule", "Segment", "schedule"]
@@ -171,6 +171,8 @@ class _Clock:
         begin = np.maximum(np.maximum(free, self._operands(step)), state.issue)
         if into is not None or (self.waiting and step.engine is Engine.LOAD):
             begin = np.maximum(begin, state.gate)
+        if step.fence:
+            begin = np.maximum(begin, self._all_done())
         for members in step.meets:
             begin = begin.copy()
             begin[members] = begin[members].max()
@@ -178,12 +180,21 @@ class _Clock:
         if step.port_seconds > 0:
             end = self._through_port(step, begin, end)
         state.free[step.engine] = np.maximum(free, end)
+        if step.fence:
+            state.issue = np.maximum(state.issue, end)
         target = state.ready if into is None else into
         for value in step.writes:
             before = state.ready.get(value, self.start)
             target[value] = np.maximum(before, end)
         self.last = np.maximum(self.last, end)
         self.segments.append(Segment(step, begin, end))
+
+    def _all_done(self) -> np.ndarray:
+        """When the engines of each core are free."""
+        done = self.start
+        for free in self.state.free.values():
+            done = np.maximum(done, free)
+        return done
 
     def _through_port(self, step: Step, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
         active = end > -np.inf
@@ -218,13 +229,14 @@ class _Clock:
             self.state.ready[target] = self.state.ready[source]
 
     def _runs(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
-        double = _fits_twice(self.card, run.body)
+        asked = _stages(loop) != 1
+        double = asked and _fits_twice(self.card, run.body)
         # With room for one set of loads only, they wait until the last one has been used:
         # engines take turns, so they leave each other nothing to catch up and no wait.
         self.waiting = not double
         self.credit, self.stretch = _pressure(self.card, run.body) if double else (0.0, 1.0)
         loads, rest = _parted(run.body) if double else ([], list(run.body))
-        after = _parted(following)[0] if _fits_twice(self.card, following) else []
+        after = _parted(following)[0] if asked and _fits_twice(self.card, following) else []
         left = run.count - 1
         if not ahead:
             self._ahead(loads, commit=True)
@@ -350,9 +362,17 @@ def _close(one: np.ndarray, other: np.ndarray, part: float, least: float) -> boo
 
 def _parted(body: Sequence[Node]) -> tuple[list[Step], list[Node]]:
     """Loads of an iteration that can go ahead of the one before, and the rest."""
+    if any(isinstance(n, Step) and n.fence for n in body):
+        return [], list(body)
     ahead = [n for n in body if isinstance(n, Step) and n.engine is Engine.LOAD]
     kept = {id(node) for node in ahead}
     return ahead, [node for node in body if id(node) not in kept]
+
+
+def _stages(loop: Loop) -> int | None:
+    """Sets of buffers that a loop asks for; None where it leaves that to the card."""
+    asked = loop.operation.attributes.get(STAGES_ATTRIBUTE) if loop.operation is not None else None
+    return None if asked is None else int(asked)
 
 
 def _fits_twice(card: Card, body: Sequence[Node]) -> bool:

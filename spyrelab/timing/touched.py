@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.ktir.affine import AffineMap, Binary, Constant, Expr, Linear, linear
 from spyrelab.ktir.types import TensorType
 from spyrelab.timing.arguments import Arguments
+from spyrelab.timing.clipping import clip_indirect
 from spyrelab.timing.enumerated import (
     Fixed,
     Touched,
     enumerate_tile,
-    not_given,
     variables_of_map,
 )
 from spyrelab.timing.errors import UnknownValueError
@@ -124,7 +123,6 @@ def _indirect(course: Course, arguments: Arguments, tile: Tile) -> Touched:
     """An indirect tile: all of it where that is plain to see, else point by point."""
     cores = course.cores
     found = Touched(placed=False)
-    part = tile.parts[0]
     sizes = [full(1 if n is None else n, cores) for n in tile.shape]
     for view in tile.parts:
         found.low.append([full(0, cores) for _ in view.sizes])
@@ -136,16 +134,8 @@ def _indirect(course: Course, arguments: Arguments, tile: Tile) -> Touched:
         found.counts = [_whole(course, tile), *[full(0, cores)] * (len(tile.parts) - 1)]
         found.indices = _whole_indices(course, tile)
         return found
-    if len(tile.parts) == 1 and part.points is None and tile.points is None:
-        reasons: list[str] = []
-        if all(
-            _surely_inside(course, arguments, tile, part, axis, reasons)
-            for axis in range(len(tile.subscripts))
-        ):
-            found.counts, found.reasons = [_whole(course, tile)], reasons
-            found.indices = _whole_indices(course, tile)
-            return found
-    enumerate_tile(course, arguments, tile, found)
+    if not clip_indirect(course, arguments, tile, found):
+        enumerate_tile(course, arguments, tile, found)
     return found
 
 
@@ -166,87 +156,3 @@ def _whole_indices(course: Course, tile: Tile) -> list[tuple[View, np.ndarray]]:
             view = tile.indices[subscript.view][0]
             found.append((view, np.where(course.active, count, 0)))
     return found
-
-
-def _surely_inside(
-    course: Course,
-    arguments: Arguments,
-    tile: Tile,
-    part: View,
-    axis: int,
-    reasons: list[str],
-) -> bool:
-    subscript = tile.subscripts[axis]
-    if subscript.view is None:
-        return _within(course, tile, subscript.map, (part.lows[axis],), (part.sizes[axis],))
-    views = tile.indices[subscript.view]
-    view = views[0]
-    if len(views) > 1 or view.points is not None:
-        return False
-    if not _within(course, tile, subscript.map, view.lows, view.sizes):
-        return False
-    data = arguments.array(view.base) if view.space is None else None
-    if data is None or data.dtype.kind == "f":
-        reasons.append(not_given(view))
-        return True
-    low, size = part.lows[axis], part.sizes[axis]
-    ends = arguments.range_of(view.base)
-    if not isinstance(low, np.ndarray) or not isinstance(size, np.ndarray) or ends is None:
-        return False
-    return bool(ends[0] >= low.max() and ends[1] < (low + size).min())
-
-
-def _within(
-    course: Course, tile: Tile, mapping: AffineMap, lows: Sequence[Any], sizes: Sequence[Any]
-) -> bool:
-    """Whether coordinates over the whole box of variables lie in a view's box, and stay there."""
-    for expr, low, size in zip(mapping.results, lows, sizes, strict=True):
-        if isinstance(low, Unknown) or isinstance(size, Unknown):
-            return False
-        ends = _bounds(course, tile, mapping, expr)
-        if ends is None:
-            return False
-        least, most = ends
-        for gap in (least - low, low + size - 1 - most):
-            if not np.all(course.reaches(gap)[course.active]):
-                return False
-    return True
-
-
-def _bounds(course: Course, tile: Tile, mapping: AffineMap, expr: Expr) -> tuple[Any, Any] | None:
-    """What a coordinate lies between, over the whole box of variables."""
-    form = linear(expr, mapping.dims, mapping.symbols)
-    if form is not None:
-        return _linear_bounds(course, tile, form)
-    if not isinstance(expr, Binary):
-        return None
-    left = _bounds(course, tile, mapping, expr.left)
-    if expr.operator == "+":
-        right = _bounds(course, tile, mapping, expr.right)
-        return left and right and (left[0] + right[0], left[1] + right[1])
-    if not isinstance(expr.right, Constant) or left is None:
-        return None
-    by = expr.right.value
-    if expr.operator == "*":
-        ends = left[0] * by, left[1] * by
-        return ends if by > 0 else ends[::-1]
-    if by <= 0:
-        return None
-    if expr.operator == "mod":
-        return full(0, course.cores), full(by - 1, course.cores)
-    up = by - 1 if expr.operator == "ceildiv" else 0
-    return (left[0] + up) // by, (left[1] + up) // by
-
-
-def _linear_bounds(course: Course, tile: Tile, form: Linear) -> tuple[Any, Any]:
-    least: Any = full(form.constant, course.cores)
-    captures: Any = zip(form.symbols, tile.captures, strict=False)
-    for factor, capture in captures:
-        least = least + capture * factor if factor else least
-    most = least
-    variables: Any = zip(form.dims, tile.lows, tile.extents, strict=False)
-    for factor, first, extent in variables:
-        if factor:
-            ends = first * factor, (first + extent - 1) * factor
-            least, most = least + ends[factor < 0], most + ends[factor > 0]
-    return least, most

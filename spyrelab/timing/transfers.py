@@ -15,11 +15,12 @@ from spyrelab.timing.constants import Constants
 from spyrelab.timing.contraction import read_rate
 from spyrelab.timing.motion import Course, Moving, plain
 from spyrelab.timing.nodes import Access, Engine, Step
-from spyrelab.timing.places import Tile, View, run_elements
+from spyrelab.timing.places import Tile, View
+from spyrelab.timing.runs import run_elements
 from spyrelab.timing.scalars import Unknown
 from spyrelab.timing.touched import Touched
 
-__all__ = ["Card", "distinct_boxes", "transfer_steps"]
+__all__ = ["Card", "distinct_boxes", "scratchpad_step", "transfer_steps"]
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ def transfer_steps(
         if not count.any():
             continue
         if part.space is None:
-            access = _access(course, part, low, high, count > 0, found.placed)
+            access = _access(course, part, low, high, count > 0, found)
             made = _memory(card, operation, tile, part, access, count, store)
             if not store:
                 _share_alike(course, access, (*low, *high))
             course.touch(operation, _copied(access), low, high)
             steps.append(replace(made, reads=reads, writes=writes))
         else:
-            steps.append(_scratchpad(card, operation, part, count, store, reads, writes))
+            steps.append(scratchpad_step(card, operation, part, count, store, reads, writes))
     return steps + _index_steps(card, operation, found)
 
 
@@ -81,14 +82,15 @@ def _access(
     low: Sequence[Any],
     high: Sequence[Any],
     busy: np.ndarray,
-    placed: bool,
+    found: Touched,
 ) -> Access:
     shape = (course.cores, len(low))
     lows, highs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for axis, (first, last) in enumerate(zip(low, high, strict=True)):
         lows[:, axis], highs[:, axis] = plain(first), plain(last)
     highs[~busy] = lows[~busy]
-    return Access(part.base, lows, highs, part.itemsize, placed, _origins(course, part))
+    origins = _origins(course, part)
+    return Access(part.base, lows, highs, part.itemsize, found.placed, origins, found.alike)
 
 
 def _origins(course: Course, part: View) -> np.ndarray | None:
@@ -126,7 +128,7 @@ def _index_steps(card: Card, operation: Operation, found: Touched) -> list[Step]
         if count.any() and view.space is None:
             steps.append(Step(Engine.NONE, "", operation, idle, counts={"ddr_read": count}))
         elif count.any():
-            step = _scratchpad(card, operation, view, count, False, (), ())
+            step = scratchpad_step(card, operation, view, count, False, (), ())
             steps.append(replace(step, engine=Engine.NONE, seconds=idle))
     return steps
 
@@ -191,10 +193,11 @@ def _multicast(card: Card, access: Access, padded: np.ndarray) -> tuple[float, f
     """Bytes over the port, each range once, and the seconds that they take."""
     busy = padded > 0
     active = int(busy.sum())
-    if not access.exact:
+    rows = access.boxes if access.exact else access.alike
+    if rows is None:
         rate = card.unicast_rate(active)
         return float(padded.sum()), float(padded.sum()) / rate
-    first, sharers = distinct_boxes(access.boxes[busy])
+    first, sharers = distinct_boxes(rows[busy])
     nbytes = padded[busy][first]
     rates = read_rate(sharers, active, card.constants, card.machine)
     return float(nbytes.sum()), float((nbytes / rates).sum())
@@ -212,7 +215,7 @@ def _rows(array: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in array]
 
 
-def _scratchpad(
+def scratchpad_step(
     card: Card,
     operation: Operation,
     part: View,
@@ -221,6 +224,7 @@ def _scratchpad(
     reads: tuple[Value, ...],
     writes: tuple[Value, ...],
 ) -> Step:
+    """A transfer of ``count`` bytes per core from or to a scratchpad."""
     own = np.arange(len(count)) == part.space if part.space != -1 else np.ones(len(count), bool)
     here, there = np.where(own, count, 0), np.where(own, 0, count)
     machine = card.machine

@@ -10,13 +10,16 @@ import numpy as np
 from spyrelab.emulator.addresses import view_arguments
 from spyrelab.emulator.lowering.liveness import steering_values
 from spyrelab.ktir import Function, Operation, TensorType, Value, walk
+from spyrelab.ktir.element_access import STORED
 from spyrelab.timing.arguments import Arguments
 from spyrelab.timing.errors import TimingError, UnknownValueError
 from spyrelab.timing.motion import Course, pick, plain
-from spyrelab.timing.nodes import Node
+from spyrelab.timing.nodes import BUNDLE_ATTRIBUTE, Node
 from spyrelab.timing.places import Tile, View, full, gather_of, tile_of, view_of
+from spyrelab.timing.rebase import rebased
 from spyrelab.timing.scalars import Unknown, constant, said
 from spyrelab.timing.shapes import Shapes, shape_of
+from spyrelab.timing.sharing import readers_alike
 from spyrelab.timing.touched import loaded_shape, touched
 from spyrelab.timing.transfers import Card, transfer_steps
 
@@ -38,6 +41,9 @@ class Values:
         self.steering = steering_values(function)
         self.course = Course(card.cores)
         self.reasons: list[str] = []
+        self.looks = 0
+        # A bundle's products are priced from the views of one turn.
+        self.moves_views = BUNDLE_ATTRIBUTE not in function.attributes
         arguments.stored = stored_arguments(function) if arguments.given else set()
 
     def scalar(self, value: Value) -> Any:
@@ -63,14 +69,14 @@ class Values:
     def views(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         """``ktdp.construct_distributed_memory_view``."""
         del active, nodes
-        parts = [part for value in operation.operands for part in self._parts(value)]
+        parts = [part for value in operation.operands for part in self.parts(value)]
         self.values[operation.result] = tuple(parts)
 
     def tile(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         """``ktdp.construct_access_tile``."""
         del active, nodes
         captures, symbols = self._captures(operation, operation.operands[1:])
-        parts = self._parts(operation.operands[0])
+        parts = self.parts(operation.operands[0])
         self.values[operation.result] = tile_of(
             operation, parts, captures, symbols, self.card.cores
         )
@@ -78,9 +84,9 @@ class Values:
     def gather(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         """``ktdp.construct_indirect_access_tile``."""
         del active, nodes
-        parts = self._parts(operation.operands[0])
+        parts = self.parts(operation.operands[0])
         count = operation.attributes["index_views"]
-        indices = [self._parts(v) for v in operation.operands[1 : 1 + count]]
+        indices = [self.parts(v) for v in operation.operands[1 : 1 + count]]
         captures, symbols = self._captures(operation, operation.operands[1 + count :])
         self.values[operation.result] = gather_of(
             operation, parts, indices, captures, symbols, self.card.cores
@@ -91,7 +97,8 @@ class Values:
         cut = len(values) - operation.attributes.get("symbol_operands", 0)
         return values[:cut], values[cut:]
 
-    def _parts(self, value: Value) -> tuple[View, ...]:
+    def parts(self, value: Value) -> tuple[View, ...]:
+        """The views that a memory view is made of."""
         found = self.values.get(value)
         if not isinstance(found, tuple):
             raise TimingError(f"%{value.name} is no memory view built in the program; not timed")
@@ -122,6 +129,10 @@ class Values:
 
     def _transfer(self, operation: Operation, tile: Tile, value: Value, nodes: list[Node]) -> None:
         found = touched(self.course, self.arguments, tile)
+        if self.moves_views:
+            tile, found = rebased(self.course, tile, found)
+        if operation.name == "ktdp.load":
+            found.alike = readers_alike(self.course, self.arguments, tile, found)
         self.reasons += [f"{said(operation)}: {reason}" for reason in found.reasons]
         nodes += transfer_steps(self.card, self.course, operation, tile, value, found)
 
@@ -190,8 +201,8 @@ def stored_arguments(function: Function) -> set[str]:
     behind = view_arguments(function)
     found: set[str] = set()
     for operation in walk(function.body.operations):
-        if operation.name == "ktdp.store":
-            pending = [operation.operands[1]]
+        if operation.name == "ktdp.store" or operation.name in _WRITES:
+            pending = [operation.operands[_WRITES.get(operation.name, 1)]]
             while pending:
                 maker = makers.get(pending.pop())
                 if maker is not None and maker.name.startswith("ktdp.construct_"):
@@ -199,5 +210,8 @@ def stored_arguments(function: Function) -> set[str]:
                     pending += maker.operands[: None if maker.name in _DISTRIBUTED else 1]
     return found
 
+
+_WRITES = {name: count for name, count in STORED.items() if count}
+"""Operations on single elements that write, with the number of the operand that is the view."""
 
 _DISTRIBUTED = ("ktdp.construct_distributed_memory_view",)

@@ -14,15 +14,18 @@ import numpy as np
 
 from spyrelab.emulator.groups import Exchange, exchanges, resolve
 from spyrelab.ktir import Function, Operation, Region, TensorType, Value
+from spyrelab.ktir.element_access import STORED
 from spyrelab.timing.arguments import Arguments
-from spyrelab.timing.engines import arithmetic_steps, exchange_step
+from spyrelab.timing.engines import arithmetic_steps, barrier_step, exchange_step
 from spyrelab.timing.errors import TimingError
+from spyrelab.timing.index_tensors import MAKERS, make_tensor
 from spyrelab.timing.looks import Looks
 from spyrelab.timing.motion import Moving, Turn
 from spyrelab.timing.narrowing import narrowed
 from spyrelab.timing.nodes import Access, Engine, Iterations, Loop, Node, Step
 from spyrelab.timing.scalars import Unknown, evaluate, said
 from spyrelab.timing.shapes import shapes_of
+from spyrelab.timing.single_elements import access_elements
 from spyrelab.timing.transfers import Card
 from spyrelab.timing.values import Values, chosen
 
@@ -82,7 +85,6 @@ class Walker(Values):
         self.takers = exchanges(function)
         self.makers = {taker: maker for maker, taker in self.takers.items()}
         self.resolved: dict[Operation, Exchange] = {}
-        self.looks = 0
         self.arithmetic: dict[Operation, list[Step]] = {}
         self.changing: set[Operation] = set()
 
@@ -139,6 +141,10 @@ class Walker(Values):
         if len(operation.results) > 1:
             unknown = Unknown(f"the result of {said(operation)}")
             self.values.update(dict.fromkeys(operation.results, unknown))
+            return
+        if operation.name in MAKERS:
+            made = make_tensor(operation, self.scalar, self.card.cores)
+            self.values[operation.result] = made
             return
         operands = [self.scalar(value) for value in operation.operands]
         self.values[operation.result] = evaluate(operation, operands)
@@ -298,6 +304,10 @@ class Walker(Values):
         """Terminators: nothing happens."""
         del operation, active, nodes
 
+    def barrier(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
+        """``spyrelab.barrier``: all cores meet."""
+        nodes.append(barrier_step(operation, active))
+
     def produce(self, operation: Operation, active: np.ndarray, nodes: list[Node]) -> None:
         """``ktdp.inter_tile_produce``: only producers walk the region."""
         producers = self.exchange(operation).producers
@@ -312,7 +322,7 @@ class Walker(Values):
 
 _NOT_TIMED = ("scf.parallel", "scf.forall", "memref.", "func.call", "scf.execute_region")
 
-_NOT_FLAT = ("scf.for", "scf.if", "scf.while", "ktdp.inter_tile_produce")
+_NOT_FLAT = ("scf.for", "scf.if", "scf.while", "ktdp.inter_tile_produce", "spyrelab.barrier")
 
 _HANDLERS: Mapping[str, Any] = {
     "scf.for": Walker.loop,
@@ -333,4 +343,11 @@ _HANDLERS: Mapping[str, Any] = {
         ("return", "func.return", "scf.yield", "scf.condition", "ktdp.yield_partial"),
         Walker.nothing,
     ),
+    # The order of atomics is for the numbers only, prints and assertions for people.
+    **dict.fromkeys(
+        ("spyrelab.turn", "spyrelab.turn_done", "spyrelab.print", "spyrelab.assert"),
+        Walker.nothing,
+    ),
+    "spyrelab.barrier": Walker.barrier,
+    **dict.fromkeys(STORED, access_elements),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from spyrelab.emulator.elementwise import TABLE, named_row
 from spyrelab.ktir import Operation, Region, TensorType, Value
 from spyrelab.ktir.affine import Dim
@@ -103,6 +105,8 @@ def unit_work(operation: Operation, shapes: Shapes) -> dict[str, Extent]:
     row = TABLE.get(name)
     if row is not None:
         return {row.cost.value: elements(result, shapes)} if _has_axes(result) else {}
+    if name.startswith("spyrelab."):
+        return _spyrelab_work(operation, shapes)
     if name == "tensor.generate":
         return _points(operation, elements(result, shapes) if _has_axes(result) else 0)
     return _linalg_work(operation, shapes)
@@ -114,6 +118,23 @@ def _has_axes(value: Value) -> bool:
 
 def _points(operation: Operation, points: Extent) -> dict[str, Extent]:
     return {unit: n * points for unit, n in body_work(operation.regions[0]).items()}
+
+
+def _spyrelab_work(operation: Operation, shapes: Shapes) -> dict[str, Extent]:
+    name = operation.name.removeprefix("spyrelab.")
+    if name == "take":
+        return {"sfp": elements(operation.result, shapes)}
+    if name == "histogram":
+        source, *masks = operation.operands
+        bins = elements(operation.result, shapes)
+        return {"sfp": (2 * bins + len(masks)) * elements(source, shapes)}
+    if name == "scan":
+        shape = shape_of(operation.operands[0], shapes)
+        length = int(np.max(shape[operation.attributes["axis"]]))
+        distances = [1 << level for level in range((max(length, 1) - 1).bit_length())]
+        combined = sum(length - distance for distance in distances)
+        return _points(operation, combined * (math.prod(shape) // max(length, 1)))
+    return {}
 
 
 def _linalg_work(operation: Operation, shapes: Shapes) -> dict[str, Extent]:

@@ -278,3 +278,22 @@ def test_views_alive_at_exit_do_no_harm() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "30" and shown.stderr == ""
+
+
+def test_an_allocation_can_count_as_less_than_it_takes():
+    with DeviceMemory(1 << 20) as memory:
+        address = memory.allocate(500)
+        memory.mark_written(address, 500)
+        memory.resize(address, 400)
+        (block,) = memory.allocations
+        assert (block.nbytes, block.extent) == (400, 512)
+        assert memory.owner(address + 399) == block and memory.owner(address + 400) is None
+        assert memory.unwritten(block).sum() == 400  # contents are lost
+        memory.resize(address, 512)
+        assert memory.owner(address + 511) is not None
+        with pytest.raises(AllocationError, match="513 bytes do not lie in the 512"):
+            memory.resize(address, 513)
+        with pytest.raises(AllocationError, match="lies inside the allocation"):
+            memory.resize(address + 128, 10)
+        memory.free(address)
+        assert memory.allocated_bytes == 0

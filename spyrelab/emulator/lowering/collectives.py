@@ -34,7 +34,7 @@ def produce(lowering: Lowering, operation: Operation) -> None:
     exchange = resolve(operation, consume, lowering.grid)
     number = len(lowering.exchanges)
     lowering.exchanges.append(exchange)
-    table = _describe(lowering, exchange)
+    table = describe_exchange(lowering, exchange)
     partials = tuple(
         emitter.tile_apart(element_of(p), _static(operation, p)) for p in kind.partials
     )
@@ -60,7 +60,7 @@ def _account(
     total = sum(-(-lowering_size(tile) * tile.kind.itemsize // STICK) * STICK for tile in partials)
     for value in donors:
         lowering.lx.kill(value)
-    lowering.lx.define(operation.result, total, operation.position)
+    lowering.lx.define(operation.result, total, operation.position, location=operation.location)
 
 
 def lowering_size(tile: Tile) -> int:
@@ -76,9 +76,12 @@ def _static(operation: Operation, kind: Type) -> tuple[int, ...]:
     return tuple(int(extent or 0) for extent in kind.shape)
 
 
-def _describe(lowering: Lowering, exchange: Exchange) -> int:
-    """Six tables of one entry per core: group or -1; start, count and rank of a delivery
-    (count -1: no consumer); start and count of the takers."""
+def describe_exchange(lowering: Lowering, exchange: Exchange) -> int:
+    """Place in the pool of six tables of one entry per core.
+
+    Group or -1; start, count and rank of a delivery (count -1: no consumer); start and count
+    of the takers.
+    """
     cores = 1
     for extent in lowering.grid:
         cores *= extent

@@ -45,6 +45,8 @@ class Emitter:
         self.pool: list[int] = []
         self.sources: list[int] = []
         self.transfers: dict[int, TransferNote] = {}
+        self.prints: dict[int, tuple[Tile, ...]] = {}
+        """What the host reads at a row that prints."""
         self.source = -1
         self.needed = False
         self.integers = [0] * int(Place.FIRST_FREE)

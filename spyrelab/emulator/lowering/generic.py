@@ -206,7 +206,7 @@ def _with_reduction(
         emitter.release(start)
         accumulators.append(own)
     extents = [iteration.extents[d] for d in iteration.reduction]
-    counter, enter = _begin_loop(lowering, emitter.product(extents))
+    counter, enter = begin_loop(lowering, emitter.product(extents))
     point = _unflatten(lowering, counter, extents)
     arguments = [
         arranged(lowering, tile, index_map, iteration, point)
@@ -226,7 +226,7 @@ def _with_reduction(
     assign(lowering, results, accumulators)
     for tile in results:
         emitter.release(tile)
-    _end_loop(lowering, counter, emitter.product(extents), enter)
+    end_loop(lowering, counter, emitter.product(extents), enter)
     return accumulators
 
 
@@ -255,7 +255,8 @@ def _fill(lowering: Lowering, scalar: Tile, target: Tile) -> None:
     )
 
 
-def _begin_loop(lowering: Lowering, count: Size) -> tuple[Tile, int]:
+def begin_loop(lowering: Lowering, count: Size) -> tuple[Tile, int]:
+    """A loop from zero: its counter, and the row to give to `end_loop`."""
     emitter = lowering.emitter
     counter = emitter.scalar(INDEX)
     emitter.emit(Op.SET_INT, dst=counter.place, a=emitter.zero.place, needed=True)
@@ -265,7 +266,8 @@ def _begin_loop(lowering: Lowering, count: Size) -> tuple[Tile, int]:
     return counter, enter
 
 
-def _end_loop(lowering: Lowering, counter: Tile, count: Size, enter: int) -> None:
+def end_loop(lowering: Lowering, counter: Tile, count: Size, enter: int) -> None:
+    """The end of a loop that `begin_loop` began."""
     emitter = lowering.emitter
     emitter.emit(
         Op.FOR_NEXT,

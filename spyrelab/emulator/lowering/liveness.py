@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from spyrelab.emulator.addresses import control_edges
 from spyrelab.ktir import Function, Operation, Region, TensorType, Value, walk
+from spyrelab.ktir.element_access import STORED
 
 
 def deaths(region: Region) -> list[list[Value]]:
@@ -39,6 +40,7 @@ _STEERING = {
     "ktdp.construct_access_tile",
     "ktdp.construct_indirect_access_tile",
     "scf.condition",
+    "spyrelab.turn",
     "tensor.empty",
 }
 
@@ -67,6 +69,8 @@ def _seeds(operation: Operation) -> Iterable[Value]:
         return operation.operands[:3]
     if operation.name == "scf.if":
         return operation.operands[:1]
+    if operation.name in STORED:
+        return operation.operands[STORED[operation.name] + 1 :]
     skip = {"tensor.extract_slice": 1, "tensor.insert_slice": 2, "tensor.extract": 1}
     if operation.name in skip:
         return operation.operands[skip[operation.name] :]

@@ -72,6 +72,8 @@ class Lowering:
     steering: set[Value] = field(default_factory=set)
     users: dict[Value, list[Operation]] = field(default_factory=dict)
     inside_generic: bool = False
+    turns: int | None = None
+    """Number of the exchange that counts turns, once there is one."""
 
     def __post_init__(self) -> None:
         self.steering = steering_values(self.function)
@@ -158,7 +160,7 @@ class Lowering:
             donor = next((v for v in available if shares and self.lx.size_of(v) == size), None)
             if donor is not None:
                 available.remove(donor)
-            self.lx.define(value, size, operation.position, donor)
+            self.lx.define(value, size, operation.position, donor, operation.location)
             self._track_dynamic()
 
     def lx_bytes(self, value: Value) -> int | DynamicBytes | None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spyrelab.emulator.errors import LxOverflowError
+from spyrelab.emulator.errors import LxOverflowError, source_place, where
 from spyrelab.ktir import Position, Value
+from spyrelab.ktir.ir import Location
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,20 @@ class DynamicBytes:
 
 @dataclass(frozen=True)
 class LiveBuffer:
-    """One buffer at the point of highest use: its value's name, bytes and definition."""
+    """One buffer at the point of highest use: its value's name, bytes and definition.
+
+    ``location`` is where the front end's source defines it.
+    """
 
     name: str
     bytes: int
     position: Position | None
+    location: Location | None = None
 
     def __str__(self) -> str:
-        where = f" (line {self.position.line})" if self.position else ""
-        return f"%{self.name}: {self.bytes:,} bytes{where}"
+        line = f" (line {self.position.line})" if self.position else ""
+        source = source_place(self.location)
+        return f"%{self.name}: {self.bytes:,} bytes{line}{f' ({source})' if source else ''}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class LxUse:
     position: Position | None
     own_ranges: tuple[tuple[int, int], ...]
     core_ranges: tuple[tuple[int, int, int], ...]
+    location: Location | None = None
 
     def reserved(self, core: int) -> int:
         """Bytes of the literal ranges in one core's scratchpad."""
@@ -60,13 +67,13 @@ class LxUse:
         core = max(range(cores), key=self.peak_of)
         if self.peak_of(core) <= capacity:
             return
-        where = f" at {self.position.line}:{self.position.column}" if self.position else ""
+        at = where(self.position, self.location)
         lines = [f"  {buffer}" for buffer in sorted(self.alive, key=lambda b: -b.bytes)]
         reserved = self.reserved(core)
         if reserved:
             lines.append(f"  views at literal scratchpad addresses: {reserved:,} bytes")
         raise LxOverflowError(
-            f"the program needs {self.peak_of(core):,} bytes of a core's scratchpad{where}, "
+            f"the program needs {self.peak_of(core):,} bytes of a core's scratchpad{at}, "
             f"which has {capacity:,}; alive at that point:\n"
             + "\n".join(lines)
             + "\nUse smaller tiles, or store a value to memory earlier."
@@ -90,6 +97,7 @@ class LxTracker:
         self._peak = 0
         self._alive: tuple[LiveBuffer, ...] = ()
         self._position: Position | None = None
+        self._location: Location | None = None
         self._own: list[tuple[int, int]] = []
         self._core: list[tuple[int, int, int]] = []
 
@@ -99,18 +107,19 @@ class LxTracker:
         size: int | DynamicBytes,
         position: Position | None,
         takes_over: Value | None = None,
+        location: Location | None = None,
     ) -> None:
         """A value comes alive, perhaps in the place of another one of the same size."""
         if takes_over is not None:
             self.kill(takes_over)
         count = size if isinstance(size, int) else 0
         dynamic = None if isinstance(size, int) else size
-        self._live[value] = (LiveBuffer(value.name, count, position), dynamic)
+        self._live[value] = (LiveBuffer(value.name, count, position, location), dynamic)
         self._bytes += count
         if self._bytes > self._peak:
             self._peak = self._bytes
             self._alive = tuple(buffer for buffer, _ in self._live.values() if buffer.bytes)
-            self._position = position
+            self._position, self._location = position, location
 
     def kill(self, value: Value) -> None:
         """A value was used for the last time."""
@@ -143,4 +152,5 @@ class LxTracker:
             self._core.append((space - 2, low, high))
 
     def finish(self) -> LxUse:
-        return LxUse(self._peak, self._alive, self._position, tuple(self._own), tuple(self._core))
+        ranges = tuple(self._own), tuple(self._core)
+        return LxUse(self._peak, self._alive, self._position, *ranges, self._location)

@@ -87,7 +87,7 @@ def _fold_known(
     first, last = (order[0], order[-1] + 1) if order else (len(tile.shape),) * 2
     if list(order) != list(range(first, last)) or list(axes) != order:
         rest = [axis for axis in range(len(source.shape)) if axis not in axes]
-        moved = _permuted(lowering, tile, [*rest, *axes])
+        moved = permuted(lowering, tile, [*rest, *axes])
         emitter.release(tile)
         tile, first, last = moved, len(rest), len(source.shape)
     outer, reduced, inner = (
@@ -108,7 +108,8 @@ def _fold_known(
     return out
 
 
-def _permuted(lowering: Lowering, tile: Tile, order: Sequence[int]) -> Tile:
+def permuted(lowering: Lowering, tile: Tile, order: Sequence[int]) -> Tile:
+    """A copy of a stored tile with its axes in another order."""
     out = lowering.emitter.tile(tile.kind, [tile.shape[axis] for axis in order])
     strides = lowering.strides(tile)
     lowering.copy_strided(
@@ -137,7 +138,7 @@ def _fold_general(
     tiles = []
     for source in ins:
         stored = lowering.contiguous(source)
-        tiles.append(_permuted(lowering, stored, [*axes, *rest]))
+        tiles.append(permuted(lowering, stored, [*axes, *rest]))
         emitter.release(stored)
     length = reduced
     while length > 1:

@@ -50,7 +50,7 @@ def addresses_of(
     loaded = [axis for axis, s in enumerate(access.subscripts) if s.view is not None]
     result = lowering.emitter.constant(MASKED)
     for part in reversed(access.base.parts):
-        where = _partition(lowering, block, part, coordinates, loaded, inside)
+        where = partition(lowering, block, part, coordinates, loaded, inside)
         result = block.select(where.valid, where.address, result)
     single = len(access.base.parts) == 1 and access.base.parts[0].mask is None
     return result, where.indices if single and loaded else None
@@ -77,7 +77,7 @@ def _coordinate(
     ]
     addresses = lowering.emitter.constant(MASKED)
     for part in reversed(base.parts):
-        where = _partition(lowering, small, part, coordinates)
+        where = partition(lowering, small, part, coordinates)
         addresses = small.select(where.valid, where.address, addresses)
     out = _load_indices(lowering, small, base, addresses)
     if own == space:
@@ -175,7 +175,7 @@ def _spread(
 
 
 @dataclass(frozen=True)
-class _Partition:
+class Partition:
     """Byte addresses in one view, 1 where the point lies in its set, and loaded coordinates."""
 
     address: Tile
@@ -183,14 +183,15 @@ class _Partition:
     indices: Indices
 
 
-def _partition(
+def partition(
     lowering: Lowering,
     block: Coordinates,
     part: View,
     coordinates: Sequence[Tile | None],
     loaded: Sequence[int] = (),
     inside: Tile | None = None,
-) -> _Partition:
+) -> Partition:
+    """Where coordinates lie in one view; those of the ``loaded`` axes are noted."""
     emitter = lowering.emitter
     address: Tile = part.address
     inner: dict[int, Tile] = {}
@@ -213,7 +214,7 @@ def _partition(
         whole = [c for c in coordinates if c is not None]
         valid = _and(block, valid, block.contains(part.mask, whole, part.symbols))
     limits = tuple((inner[axis], emitter.tile_of(part.limit[axis])) for axis in loaded)
-    return _Partition(address, valid, Indices(guard, limits))
+    return Partition(address, valid, Indices(guard, limits))
 
 
 def _and(block: Coordinates, a: Tile, b: Tile) -> Tile:

@@ -12,6 +12,8 @@ from spyrelab.emulator.reference import (  # noqa: F401  (importing a module fil
     elementwise,
     reductions,
     scalars,
+    single_elements,
+    spyrelab,
     structured,
     tensors,
     tiles,

@@ -7,6 +7,7 @@ has taken the previous partials.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +18,7 @@ from spyrelab.emulator.chunks import chunk_slices, chunking
 from spyrelab.emulator.counters import Column
 from spyrelab.emulator.errors import UnsupportedError, Waiting, place
 from spyrelab.emulator.groups import Delivery, Exchange, exchanges, resolve, static_shape
+from spyrelab.emulator.printing import Printout
 from spyrelab.emulator.reference.core import Array, Core, Steps, concrete_shape, tensor_type, zeros
 from spyrelab.emulator.reference.registry import reference
 from spyrelab.ktir.ir import Function, Operation
@@ -40,8 +42,29 @@ class Rendezvous:
 
     def __init__(self, function: Function, grid: tuple[int, ...]) -> None:
         self.version = 0
+        self.turns = 0
+        """Turns that are done."""
+        self.printout = Printout()
+        self._cores = math.prod(grid)
+        self._arrivals: dict[Operation, list[int]] = {}
         self._resolved = {p: resolve(p, c, grid) for p, c in exchanges(function).items()}
         self._slots: dict[tuple[Operation, int], _Published] = {}
+
+    def end_turn(self) -> None:
+        """One more turn is done."""
+        self.turns += 1
+        self.version += 1
+
+    def arrive(self, barrier: Operation, core: int) -> int:
+        """A core comes to a barrier; for the how manieth time."""
+        arrivals = self._arrivals.setdefault(barrier, [0] * self._cores)
+        arrivals[core] += 1
+        self.version += 1
+        return arrivals[core]
+
+    def absent(self, barrier: Operation, times: int) -> list[int]:
+        """Cores that have not yet come to a barrier so often."""
+        return [core for core, count in enumerate(self._arrivals[barrier]) if count < times]
 
     def exchange(self, produce: Operation) -> Exchange:
         """The tiles of a future."""

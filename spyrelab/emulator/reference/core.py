@@ -118,7 +118,9 @@ class Core:
             self.count(UNITS[unit], result.size)
 
     def waiting(self, operation: Operation, tiles: Sequence[int]) -> Waiting:
-        return Waiting(self.number, operation.name, operation.position, tuple(tiles))
+        return Waiting(
+            self.number, operation.name, operation.position, tuple(tiles), operation.location
+        )
 
     def _define(self, operation: Operation, results: Any) -> None:
         if len(operation.results) == 1 and not isinstance(results, tuple):

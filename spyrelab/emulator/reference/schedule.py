@@ -51,7 +51,10 @@ def execute(
     for number in range(math.prod(grid)):
         core = Core(number, _tile_id(number, grid), memory, machine, counters, rendezvous)
         running[number] = core.run(function.body, bound)
-    _run_all(running, rendezvous)
+    try:
+        _run_all(running, rendezvous)
+    finally:
+        rendezvous.printout.flush()
 
 
 def _tile_id(number: int, grid: tuple[int, ...]) -> tuple[int, ...]:

@@ -37,9 +37,9 @@ def load(core: Core, operation: Operation, tile: AccessTile) -> Array:
         result = _load_tensor(core, tile, tile.base, coordinates, kind.element)
     else:
         mask, address, active = _locate(tile, tile.base.locate(coordinates))
-        _check(core, operation, active, kind.element.itemsize)
-        _count(core, active, kind.element.itemsize, writes=False)
-        result = _fetch(core, address, mask, kind.element)
+        check_live(core, operation, active, kind.element.itemsize)
+        count_transfer(core, active, kind.element.itemsize, writes=False)
+        result = fetch(core, address, mask, kind.element)
     shape = static_shape(kind) or tile.shape
     _check_size(operation, tile, shape)
     # Older texts drop a unit dimension of the tile.
@@ -54,8 +54,8 @@ def store(core: Core, operation: Operation, value: Array, tile: AccessTile) -> N
     element = element_of(operation.operands[0].type)
     _check_size(operation, tile, value.shape)
     mask, _, active = _locate(tile, tile.base.locate(_coordinates(core, operation, tile)))
-    _check(core, operation, active, element.itemsize)
-    _count(core, active, element.itemsize, writes=True)
+    check_live(core, operation, active, element.itemsize)
+    count_transfer(core, active, element.itemsize, writes=True)
     memory = core.memory.bytes.view(storage_dtype(element))
     memory[active.address // element.itemsize] = to_bits(value.reshape(tile.shape)[mask], element)
 
@@ -80,18 +80,18 @@ def to_values(bits: Array, element: ScalarType) -> Array:
 
 
 @dataclass(frozen=True)
-class _Active:
+class Active:
     """The unmasked elements of a transfer in tile order."""
 
     address: NDArray[np.int64]
     owner: NDArray[np.int64]
 
 
-def _locate(tile: AccessTile, found: Located) -> tuple[Array, Array, _Active]:
+def _locate(tile: AccessTile, found: Located) -> tuple[Array, Array, Active]:
     """Mask and addresses in the tile's shape, and the unmasked elements."""
     mask = tile.arrange(found.inside & tile.inside)
     address = tile.arrange(found.address)
-    return mask, address, _Active(address[mask], tile.arrange(found.owner)[mask])
+    return mask, address, Active(address[mask], tile.arrange(found.owner)[mask])
 
 
 def _coordinates(core: Core, operation: Operation, tile: AccessTile) -> list[Any]:
@@ -117,16 +117,17 @@ def _read_index(core: Core, operation: Operation, tile: AccessTile, subscript: S
     shape = tuple(n if d in used else 1 for d, n in enumerate(tile.points.shape))
     mask = np.broadcast_to(found.inside, shape)
     visited = tile.visit(mask, used)
-    ordered = _Active(
+    ordered = Active(
         tile.visit(np.broadcast_to(found.address, shape), used)[visited],
         tile.visit(np.broadcast_to(found.owner, shape), used)[visited],
     )
-    _check(core, operation, ordered, element.itemsize)
-    _count(core, ordered, element.itemsize, writes=False)
-    return _fetch(core, np.broadcast_to(found.address, shape), mask, element)
+    check_live(core, operation, ordered, element.itemsize)
+    count_transfer(core, ordered, element.itemsize, writes=False)
+    return fetch(core, np.broadcast_to(found.address, shape), mask, element)
 
 
-def _fetch(core: Core, address: Array, mask: Array, element: ScalarType) -> Array:
+def fetch(core: Core, address: Array, mask: Array, element: ScalarType) -> Array:
+    """Elements where the mask holds, zero elsewhere."""
     memory = core.memory.bytes.view(storage_dtype(element))
     result = zeros(mask.shape, element)
     result[mask] = to_values(memory[address[mask] // element.itemsize], element)
@@ -146,16 +147,24 @@ def _load_tensor(
     return result
 
 
-def _check(core: Core, operation: Operation, active: _Active, itemsize: int) -> None:
+def check_live(core: Core, operation: Operation, active: Active, itemsize: int) -> None:
+    """Raise `AccessError` for the first element that lies in no live allocation."""
     outside = ~_is_live(core.memory, active, itemsize)
     if outside.any():
         address = int(active.address[outside][0])
         owner = int(active.owner[outside][0])
         nearest = nearest_allocation(core.memory, address, owner)
-        raise AccessError(core.number, operation.name, operation.position, address, nearest)
+        raise AccessError(
+            core.number,
+            operation.name,
+            operation.position,
+            address,
+            nearest,
+            operation.location,
+        )
 
 
-def _is_live(memory: DeviceMemory, active: _Active, itemsize: int) -> NDArray[np.bool_]:
+def _is_live(memory: DeviceMemory, active: Active, itemsize: int) -> NDArray[np.bool_]:
     starts, ends = memory.live
     slot = np.searchsorted(starts, active.address, side="right") - 1
     before = np.iinfo(np.int64).min  # for slot -1, an address before every allocation
@@ -178,7 +187,8 @@ def nearest_allocation(memory: DeviceMemory, address: int, owner: int) -> str:
     return f"{label or 'allocation'} at [{low}, {high})"
 
 
-def _count(core: Core, active: _Active, itemsize: int, *, writes: bool) -> None:
+def count_transfer(core: Core, active: Active, itemsize: int, *, writes: bool) -> None:
+    """Count the bytes of each memory, and the sticks entered on the way."""
     main, own, sticks = _COLUMNS[writes]
     in_main = active.owner == MAIN_MEMORY
     in_own = active.owner == core.number

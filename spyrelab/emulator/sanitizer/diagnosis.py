@@ -11,6 +11,7 @@ from spyrelab.emulator.reference.views import MAIN_MEMORY
 from spyrelab.emulator.sanitizer.findings import Access, Finding, Kind
 from spyrelab.emulator.sanitizer.watcher import Watcher
 from spyrelab.emulator.vm_watch import Fault, Site
+from spyrelab.ktir.element_access import STORED
 from spyrelab.machine import Allocation
 
 _MIB = 1 << 20
@@ -61,11 +62,18 @@ def _fault(watcher: Watcher, row: list[int]) -> Finding:
     if fault == Fault.OUTSIDE:
         return _outside(watcher, site, access, cores, address)
     if fault == Fault.INDEX:
-        message = (
-            f"{access}: the loaded index {address} lies outside the view, so nothing is moved for "
-            "it; check the table (page ids, row numbers) and how many entries of it are valid."
+        what, remedy = (
+            "loaded index",
+            ("check the table (page ids, row numbers) and how many entries of it are valid."),
         )
-        return Finding(Kind.INDEX, access, cores, None, _pointers(watcher, site), message)
+        if watcher.watched.transfers[site].operation.name in STORED:
+            what, remedy = "offset", "check the mask and how the offset is computed."
+        where = _pointers(watcher, site)
+        message = (
+            f"{access}: the {what} {address} lies outside the view{f' of {where}' if where else ''}"
+            f", so nothing is moved for it; {remedy}"
+        )
+        return Finding(Kind.INDEX, access, cores, None, where, message)
     where = allocation_at(watcher, address)
     if fault == Fault.UNWRITTEN:
         why = _unwritten(watcher, address)

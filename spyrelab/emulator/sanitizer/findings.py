@@ -160,6 +160,7 @@ class SanitizedAccessError(SanitizerError, AccessError):
         first = next(f for f in findings if f.kind in OUTSIDE)
         self.core, self.operation, self.position = first.core, first.operation, first.position
         self.address, self.nearest = first.address or 0, first.allocation
+        self.location = first.location
 
 
 OUTSIDE = (Kind.OUT_OF_BOUNDS, Kind.WRONG_ALLOCATION)

@@ -21,6 +21,7 @@ _BEFORE = {
     Op.STORE_BOX: Step.STORE_BOX,
     Op.GATHER: Step.GATHER,
     Op.SCATTER: Step.SCATTER,
+    Op.ATOMIC: Step.ATOMIC,
     Op.PUBLISH: Step.PUBLISH,
 }
 _TARGET = {
@@ -133,7 +134,8 @@ def _transfer(
     descriptor = int(program.code[number, Column.A])
     space = int(program.pool[descriptor + (4 if op in (Op.LOAD_BOX, Op.STORE_BOX) else 8)])
     operation = program.operations[program.source_of(number)]
-    return Transfer(operation, op in (Op.STORE_BOX, Op.SCATTER), space, found, note.indices)
+    stores = op in (Op.STORE_BOX, Op.SCATTER, Op.ATOMIC)
+    return Transfer(operation, stores, space, found, note.indices)
 
 
 def _element(program: Program, number: int) -> int:

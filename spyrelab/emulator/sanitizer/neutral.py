@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 
 from spyrelab.emulator.addresses import control_edges
+from spyrelab.ktir.element_access import ATOMICS
 from spyrelab.ktir.ir import Function, Operation, Value, walk
 from spyrelab.ktir.types import TensorType
 
@@ -32,15 +33,16 @@ _C, _Z, _N, _T = State
 _KEEP_ZERO = frozenset(re.findall(r"\w+", """
     negf absf abs sqrt square tanh erf sin tan atan ceil floor round roundeven trunc truncf extf
     bitcast copy transpose broadcast expand_shape collapse_shape reshape cast extract_slice
-    insert_slice concat extract insert splat maximumf minimumf maxnumf minnumf max min select
+    insert_slice concat extract insert splat take maximumf minimumf maxnumf minnumf max min select
     expm1 log1p sinh asin
 """))  # fmt: skip
+_STORES = ("ktdp.store", "spyrelab.scatter", "spyrelab.atomic_rmw")
 _SUMS, _PRODUCTS, _QUOTIENTS = {"addf", "subf", "add", "sub"}, {"mulf", "mul"}, {"divf", "div"}
 _CONTRACTION = re.compile(r"(batch_)?(matmul|matvec)(_transpose_[ab])?|vecmat|dot")
 
 
 def tainted_stores(function: Function) -> set[Operation]:
-    """The ``ktdp.store`` operations whose value may be tainted."""
+    """The operations that store a value which may be tainted."""
     operations = list(walk(function.body.operations))
     states: dict[Value, State] = {}
     changed = True
@@ -53,7 +55,7 @@ def tainted_stores(function: Function) -> set[Operation]:
     return {
         operation
         for operation in operations
-        if operation.name == "ktdp.store" and states.get(operation.operands[0], _C) is _T
+        if operation.name in _STORES and states.get(operation.operands[0], _C) is _T
     }
 
 
@@ -83,7 +85,7 @@ def _last(operation: Operation) -> Sequence[Value]:
 
 def _rule(operation: Operation) -> Callable[[list[State]], State] | None:
     dialect, _, name = operation.name.partition(".")
-    if operation.name == "ktdp.load":
+    if operation.name in ("ktdp.load", "spyrelab.gather"):
         return lambda _: _Z if _is_float(operation.result) else _C
     if dialect == "ktdp" or dialect == "scf" or name in _KEEP_ZERO:
         return None
@@ -95,6 +97,10 @@ def _rule(operation: Operation) -> Callable[[list[State]], State] | None:
         return lambda inputs: _product(inputs) if inputs[0] in (_C, _Z) else _noisy(inputs)
     if _CONTRACTION.fullmatch(name):
         return _contraction
+    if operation.name in ATOMICS:
+        return lambda _: _C
+    if name == "scan":
+        return _scanned if _adds(operation) else _chosen
     if name == "reduce":
         return _summed if _adds(operation) else _chosen
     if name in ("generic", "map"):
@@ -132,6 +138,11 @@ def _contraction(inputs: list[State]) -> State:
 
 def _summed(inputs: list[State]) -> State:
     return _T if max(inputs) >= _N else _C
+
+
+def _scanned(inputs: list[State]) -> State:
+    """Sums that go on behind a masked element stand for nothing there."""
+    return _T if max(inputs) >= _N else _noisy(inputs)
 
 
 def _chosen(inputs: list[State]) -> State:

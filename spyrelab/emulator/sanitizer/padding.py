@@ -73,6 +73,7 @@ def padding_faults(
         watcher = Watcher(program, program.poisoned, values, memory)
         watcher.state[Watch.POISON] = poison
         launch = Launch(program, values, memory, replace(options, threads=1), True, watcher)
+        launch.printout.is_muted = True
         with suppress(SpyreLabError):  # what was stored until then is compared
             execute(launch, "watch")
         for finding in _differences(watcher, after, suspects):

@@ -13,6 +13,7 @@ from spyrelab.emulator.vm_frame import address_of
 from spyrelab.emulator.vm_watch import (
     FINDING,
     FIRST_RECORD,
+    LOCKS,
     OTHERWISE,
     SPLIT,
     STICK_SHIFT,
@@ -84,6 +85,7 @@ class Watcher:
         exchanges = max(len(program.exchanges), 1)
         self._array(Watch.PUBLISHED_AT, (exchanges * self.cores, self.cores))
         self.state[Watch.EXCHANGES] = exchanges
+        self._array(Watch.LOCKS_AT, (LOCKS, self.cores), Watch.LOCKS)
         self._history = history = _histories.pop() if _histories else _History()
         self.records = self._enter(Watch.RECORDS_AT, history.records, Watch.RECORDS)
         self._enter(Watch.READERS_AT, history.readers, Watch.READERS)

@@ -14,6 +14,7 @@ from spyrelab.ktir.dialects import (
     memref,
     scf,
     scf_parallel,
+    spyrelab,
     spyreop,
     tensor,
 )
@@ -22,7 +23,7 @@ FORMS = {
     name: form
     for dialect in (
         *(ktdp, collectives, arith, math, linalg, tensor),
-        *(scf, scf_parallel, func, memref, spyreop),
+        *(scf, scf_parallel, func, memref, spyreop, spyrelab),
     )
     for name, form in dialect.FORMS.items()
 }

@@ -223,7 +223,7 @@ FORMS = table(
             write_values,
             rules.nothing,
             results=0,
-            ends=("linalg.generic", "linalg.reduce", "linalg.map"),
+            ends=("linalg.generic", "linalg.reduce", "linalg.map", "spyrelab.scan"),
             generic=generic_flags,
         ),
     ]

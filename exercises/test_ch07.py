@@ -1,0 +1,312 @@
+"""Graded tests of chapter 7: elementwise kernels, masks, descriptors, one pass over long rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+import torch
+
+from spyrelab.grade import WrongError, expect_at_most, expect_close, expect_equal, task
+from spyrelab.grade.kernels import access_kinds, launch_kernel, moved_bytes, predict_kernel
+
+SECONDS = 120.0
+"""Triton is imported and kernels are compiled meanwhile, perhaps on a busy machine."""
+
+vector_add = partial(task, "ch07.1", "vector_add", seconds=SECONDS)
+row_softmax = partial(task, "ch07.2", "row_softmax", seconds=SECONDS)
+by_descriptor = partial(task, "ch07.3", "by_descriptor", seconds=SECONDS)
+online_logsumexp = partial(task, "ch07.4", "online_logsumexp", seconds=SECONDS)
+decisive = partial(task, "ch07.7", "decisive")
+
+STRANGER = -77.0
+"""What lies where a kernel must not write."""
+
+
+def floats(rng: Any, *size: int) -> torch.Tensor:
+    return torch.from_numpy(rng.standard_normal(size).astype(np.float32))
+
+
+def room(count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Elements on the card that nobody has written."""
+    return torch.full((count,), STRANGER, dtype=dtype, device="spyre")
+
+
+def ceil(count: int, block: int) -> int:
+    return -(-count // block)
+
+
+# ---- 1: vector add ------------------------------------------------------------------------------
+
+
+def expect_added(impl: Any, rng: Any, n: int, block: int) -> None:
+    kernel = impl.vector_add()
+    x, y = floats(rng, n), floats(rng, n)
+    alpha = round(float(rng.uniform(1.5, 3)), 3)
+    out = room(n + 3 * block)
+    launch_kernel(kernel, (ceil(n, block),), x.to("spyre"), y.to("spyre"), out, alpha, n, block)
+    found = out.cpu().numpy()
+    text = f"{n} elements in blocks of {block}"
+    wanted = (alpha * x + y).numpy()
+    expect_close(found[:n], wanted, rtol=1e-5, atol=1e-6, what=f"out, {text}")
+    expect_close(found[n:], np.full(3 * block, STRANGER), what=f"what lies behind out, {text}")
+
+
+@vector_add(
+    hints=[
+        "Which elements are those of one program? It knows its number, tl.program_id(0).",
+        "at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK); load x + at and y + at, store out + "
+        "at.",
+    ]
+)
+def test_whole_blocks(impl: Any, rng: Any) -> None:
+    """Vectors of whole blocks."""
+    expect_added(impl, rng, 64, 64)
+    expect_added(impl, rng, 64 * int(rng.integers(3, 90)), 64)
+
+
+@vector_add(
+    hints=[
+        "The last block is not full. Who owns what lies behind element n?",
+        "Give every load and the store a mask=at < n.",
+    ]
+)
+def test_the_last_block(impl: Any, rng: Any) -> None:
+    """Vectors that end within a block."""
+    expect_added(impl, rng, 64 * int(rng.integers(3, 40)) + int(rng.integers(1, 63)), 64)
+    expect_added(impl, rng, 5, 128)
+
+
+# ---- 2: the missing mask ------------------------------------------------------------------------
+
+
+def expect_softmax(impl: Any, rng: Any, rows: int, columns: int, block: int, shift: float) -> None:
+    kernel = impl.row_softmax()
+    x = floats(rng, rows, columns) + shift
+    out = room(rows * columns + 2 * block)
+    launch_kernel(kernel, (rows,), x.to("spyre"), out, columns, block)
+    found = out.cpu().numpy()
+    wanted = torch.softmax(x, -1).numpy()
+    text = f"{rows} rows of {columns}, BLOCK {block}"
+    got = found[: rows * columns].reshape(rows, columns)
+    expect_close(got, wanted, rtol=1e-4, atol=1e-6, what=f"out, {text}")
+    expect_close(
+        found[rows * columns :], np.full(2 * block, STRANGER), what=f"what lies behind out, {text}"
+    )
+
+
+@row_softmax(
+    hints=[
+        "A program reads BLOCK elements, and writes as many: whose are those behind its row?",
+        "inside = at < columns, as the mask of the load and of the store.",
+    ]
+)
+def test_rows_that_are_shorter(impl: Any, rng: Any) -> None:
+    """Rows that do not fill a block, and what lies behind the last one."""
+    expect_softmax(impl, rng, 7, 64, 64, 0.0)
+    # Far above zero: what a masked load puts in place of an element does not show.
+    expect_softmax(impl, rng, 7, int(rng.integers(20, 60)), 64, 200.0)
+
+
+@row_softmax(
+    hints=[
+        "A masked load reads zeros. exp(0) is 1, and zero may be larger than all of a row.",
+        'Ask for something else: other=-float("inf"), which loses every maximum and whose '
+        "exponential is 0.",
+    ]
+)
+def test_what_a_mask_reads(impl: Any, rng: Any) -> None:
+    """Rows of small values, and of values far below zero."""
+    expect_softmax(impl, rng, 5, int(rng.integers(65, 120)), 128, 0.0)
+    expect_softmax(impl, rng, 5, int(rng.integers(65, 120)), 128, -200.0)
+
+
+# ---- 3: descriptors -----------------------------------------------------------------------------
+
+ROWS, COLUMNS = 8, 32
+
+
+def window_arguments(rng: Any, rows: int, columns: int) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    x = floats(rng, rows, columns)
+    out = room(rows * columns + 512)
+    return x, (x.to("spyre"), out, rows, columns, 2.5, ROWS, COLUMNS)
+
+
+def expect_window(impl: Any, rng: Any, rows: int, columns: int) -> None:
+    kernel = impl.by_descriptor()
+    x, arguments = window_arguments(rng, rows, columns)
+    launch_kernel(kernel, (ceil(rows, ROWS), ceil(columns, COLUMNS)), *arguments)
+    found = arguments[1].cpu().numpy()
+    text = f"a matrix of {rows} x {columns}"
+    got = found[: rows * columns].reshape(rows, columns)
+    expect_close(got, (2.5 * x).numpy(), rtol=1e-6, what=f"out, {text}")
+    expect_close(
+        found[rows * columns :], np.full(512, STRANGER), what=f"what lies behind out, {text}"
+    )
+
+
+@by_descriptor(
+    hints=[
+        "A descriptor has the shape and the strides of the whole matrix, and the shape of a tile.",
+        "tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [ROWS, COLUMNS]); .load and "
+        ".store take the place of a tile's first element.",
+    ]
+)
+def test_the_same_result(impl: Any, rng: Any) -> None:
+    """Matrices of whole tiles, and others."""
+    expect_window(impl, rng, 2 * ROWS, 3 * COLUMNS)
+    expect_window(impl, rng, 13, 4 * int(rng.integers(9, 30)))
+
+
+@by_descriptor(
+    hints=[
+        'Something still goes through a pointer: spyrelab.explain(kernel, ..., stage="access", '
+        "grid=...) says what.",
+        "Make one descriptor of x and one of out; no tl.load and no tl.store are left.",
+    ]
+)
+def test_nothing_goes_through_pointers(impl: Any, rng: Any) -> None:
+    """Every access of the kernel."""
+    kernel = impl.by_descriptor()
+    _, arguments = window_arguments(rng, 16, 64)
+    found = access_kinds(kernel, (2, 2), *arguments)
+    others = [
+        f"{operation} of {name}: {kind}" for name, operation, kind in found if kind != "descriptor"
+    ]
+    expect_equal(others, [], "accesses that are not by descriptor")
+
+
+# ---- 4: one pass --------------------------------------------------------------------------------
+
+
+def expect_logsumexp(impl: Any, x: torch.Tensor, block: int) -> None:
+    kernel = impl.online_logsumexp()
+    rows, columns = x.shape
+    out = room(rows)
+    launch_kernel(kernel, (rows,), x.to("spyre"), out, columns, block)
+    wanted = torch.logsumexp(x.double(), -1).numpy()
+    text = f"{rows} rows of {columns}, BLOCK {block}"
+    expect_close(out.cpu().numpy(), wanted, rtol=1e-5, atol=1e-4, what=f"out, {text}")
+
+
+@online_logsumexp(
+    hints=[
+        "A row comes in tiles. What has to be remembered from one to the next?",
+        "for start in range(0, columns, BLOCK), with a mask for the last tile; the total adds up "
+        "over tiles.",
+    ]
+)
+def test_rows_of_many_tiles(impl: Any, rng: Any) -> None:
+    """Rows that are longer than a tile, of small values."""
+    expect_logsumexp(impl, floats(rng, 3, 64), 64)
+    expect_logsumexp(impl, floats(rng, 5, 64 * 3 + int(rng.integers(1, 60))), 64)
+
+
+@online_logsumexp(
+    hints=[
+        "exp(1000) is infinite. Relative to what can the powers be taken, if the largest value "
+        "may still come?",
+        "Keep the largest value so far. When a tile has a higher one, multiply the total by "
+        "tl.exp(top - higher) before anything is added to it. The first top is minus infinity.",
+    ]
+)
+def test_large_values(impl: Any, rng: Any) -> None:
+    """Values up to 1000, far below zero, rising and falling along the row."""
+    slope = torch.linspace(-1000, 1000, 500)
+    expect_logsumexp(impl, torch.stack([slope, -slope, slope * 0 - 900]) + floats(rng, 3, 500), 64)
+
+
+@online_logsumexp(
+    hints=[
+        "The result is right, but every element is read more than once.",
+        "The largest value and the total can be kept up to date in the same loop.",
+    ]
+)
+def test_each_element_is_read_once(impl: Any, rng: Any) -> None:
+    """Bytes that the kernel reads."""
+    x = floats(rng, 4, 1024).to("spyre")
+    launch = predict_kernel(impl.online_logsumexp(), (4,), x, room(4), 1024, 128)
+    expect_at_most(moved_bytes(launch), 4 * 1024 * 4, "bytes read")
+
+
+# ---- 7: why the winner wins ---------------------------------------------------------------------
+
+Trials = list[tuple[dict[str, Any], float]]
+
+
+def search(rng: Any, count: int, broken: bool) -> Trials:
+    """Trials of three settings whose factors are known."""
+    factors: dict[str, dict[Any, float]] = {
+        "block_sizes": {(32, 4): 1.0, (32, 1): 2.5, (8, 4): 1.5},
+        "indexing": {"tensor_descriptor": 1.0, "pointer": 1.2},
+        "num_stages": {3: 1.0, 1: 1.75, 2: 1.3},
+    }
+    made: Trials = []
+    for _ in range(count):
+        config = {k: list(v)[int(rng.integers(0, len(v)))] for k, v in factors.items()}
+        time = 40.0
+        for name, value in config.items():
+            time *= factors[name][value] * (1 + 0.01 * float(rng.random()))
+        kept = {k: list(v) if isinstance(v, tuple) else v for k, v in config.items()}
+        made.append((kept, inf if broken and rng.random() < 0.3 else round(time, 4)))
+    return made
+
+
+def expect_decisive(impl: Any, trials: Trials) -> None:
+    found = impl.decisive([(dict(config), time) for config, time in trials])
+    best = min(time for _, time in trials)
+    winner = next(config for config, time in trials if time == best)
+    wanted: dict[str, float] = {}
+    for name in winner:
+        rest = {k: v for k, v in winner.items() if k != name}
+        times = [
+            time
+            for config, time in trials
+            if config[name] != winner[name]
+            and {k: v for k, v in config.items() if k != name} == rest
+            and time < inf
+        ]
+        if times:
+            wanted[name] = min(times) / best
+    if not isinstance(found, dict):
+        raise WrongError(f"expected a dict, got a {type(found).__name__}")
+    expect_equal(sorted(found), sorted(wanted), f"settings, for {len(trials)} trials")
+    for name, ratio in wanted.items():
+        expect_close(
+            np.array([found[name]], float), np.array([ratio]), rtol=1e-9, what=f"result[{name!r}]"
+        )
+
+
+@decisive(
+    hints=[
+        "Who differs from the winner in one setting only? Whoever differs in two says nothing "
+        "about either.",
+        "winner, best = min(trials, key=lambda trial: trial[1]); for every trial, list the names "
+        "where config[name] != winner[name], and take it if there is exactly one.",
+    ]
+)
+def test_neighbours_of_the_winner(impl: Any, rng: Any) -> None:
+    """Searches that try nearly everything."""
+    base = {"a": 1, "b": [2, 2], "c": "x"}
+    expect_decisive(impl, [({**base, "a": 2}, 3.0), (base, 2.0), ({**base, "a": 3, "b": [1]}, 9.0)])
+    expect_decisive(impl, search(rng, 80, broken=False))
+
+
+@decisive(
+    hints=[
+        "Some trials could not run, and a setting may have several other values.",
+        "Leave out infinite times, and keep the least ratio of each setting.",
+    ]
+)
+def test_trials_that_do_not_run(impl: Any, rng: Any) -> None:
+    """Searches with configurations that do not fit, and few of which are neighbours."""
+    base = {"a": 1, "b": 2}
+    expect_decisive(impl, [(base, 2.0), ({**base, "a": 2}, inf), ({**base, "b": 1}, 3.0)])
+    for count in (12, 60):
+        expect_decisive(impl, search(rng, count, broken=True) + [(base_of(), 41.0)])
+
+
+def base_of() -> dict[str, Any]:
+    return {"block_sizes": [32, 4], "indexing": "tensor_descriptor", "num_stages": 3}

@@ -1,0 +1,1 @@
+"""Paged attention in Helion; importing a module of this package imports Helion."""

@@ -1,0 +1,1 @@
+"""Paged attention in Triton; importing a module of this package imports Triton."""
