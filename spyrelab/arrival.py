@@ -63,7 +63,7 @@ def watch(installers: Mapping[str, str]) -> None:
         spec, ours = sys.modules[name].__spec__, finder.waiting.pop(name)
         if getattr(spec, "_initializing", False):
             # It imports torch, which loads us, before it is there itself.
-            spec.__class__, spec._spyrelab = _Arriving, ours  # type: ignore[union-attr,assignment]
+            spec.__class__, spec._spyrelab = _Arriving, ours  # type: ignore[union-attr]
         else:
             import_module(ours).install()
     sys.meta_path.insert(0, finder)

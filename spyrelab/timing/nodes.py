@@ -18,15 +18,11 @@ __all__ = [
     "Iterations",
     "Loop",
     "Node",
-    "STAGES_ATTRIBUTE",
     "Step",
 ]
 
 BUNDLE_ATTRIBUTE = "spyrelab.bundle"
 """Of a function that runs several operations of a plan."""
-
-STAGES_ATTRIBUTE = "spyrelab.num_stages"
-"""Of a loop: with 1, the loads of a turn wait until the one before has used its own."""
 
 
 class Engine(StrEnum):

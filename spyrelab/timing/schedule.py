@@ -16,7 +16,7 @@ import numpy as np
 
 from spyrelab.ktir import Value
 from spyrelab.timing.contraction import combine
-from spyrelab.timing.nodes import STAGES_ATTRIBUTE, Engine, Iterations, Loop, Node, Step
+from spyrelab.timing.nodes import Engine, Iterations, Loop, Node, Step
 from spyrelab.timing.transfers import Card
 
 __all__ = ["Schedule", "Segment", "schedule"]
@@ -229,14 +229,13 @@ class _Clock:
             self.state.ready[target] = self.state.ready[source]
 
     def _runs(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
-        asked = _stages(loop) != 1
-        double = asked and _fits_twice(self.card, run.body)
+        double = _fits_twice(self.card, run.body)
         # With room for one set of loads only, they wait until the last one has been used:
         # engines take turns, so they leave each other nothing to catch up and no wait.
         self.waiting = not double
         self.credit, self.stretch = _pressure(self.card, run.body) if double else (0.0, 1.0)
         loads, rest = _parted(run.body) if double else ([], list(run.body))
-        after = _parted(following)[0] if asked and _fits_twice(self.card, following) else []
+        after = _parted(following)[0] if _fits_twice(self.card, following) else []
         left = run.count - 1
         if not ahead:
             self._ahead(loads, commit=True)
@@ -367,12 +366,6 @@ def _parted(body: Sequence[Node]) -> tuple[list[Step], list[Node]]:
     ahead = [n for n in body if isinstance(n, Step) and n.engine is Engine.LOAD]
     kept = {id(node) for node in ahead}
     return ahead, [node for node in body if id(node) not in kept]
-
-
-def _stages(loop: Loop) -> int | None:
-    """Sets of buffers that a loop asks for; None where it leaves that to the card."""
-    asked = loop.operation.attributes.get(STAGES_ATTRIBUTE) if loop.operation is not None else None
-    return None if asked is None else int(asked)
 
 
 def _fits_twice(card: Card, body: Sequence[Node]) -> bool:
