@@ -63,9 +63,14 @@ def draw_attention(rows: Sequence[Row], path: str | Path) -> None:
                 _panel(axes, mine, kind, against)
                 axes.set_title(kind, loc="left")
             line[0].set_ylabel(f"Helion in % of\n{AGAINST[against]}")
+            line[0].set_ylim(0, 1.08 * max(axes.dataLim.y1 for axes in line))
+        lengths = sorted({_sizes(row.extra["parameters"])[1] for row in mine})
         for axes in grid[-1]:
+            axes.set_xticks(lengths, [str(length) for length in lengths], minor=False)
+            axes.minorticks_off()
             axes.set_xlabel("longest context (tokens)")
-        grid[0][0].legend(fontsize=8)
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
         figure.savefig(path, metadata={"Software": None} if str(path).endswith("png") else None)
 
 
@@ -77,5 +82,3 @@ def _panel(axes: Axes, rows: Sequence[Row], kind: str, against: str | None) -> N
             colour, marker = MARKS.get(batch, ("#000000", "x"))
             label = f"batch {batch}, {'tuned by search' if tuned else 'hand-tuned'}"
             axes.plot([*points], [*points.values()], line, color=colour, marker=marker, label=label)
-            axes.set_xticks([*points], [str(length) for length in points])
-    axes.set_ylim(bottom=0)

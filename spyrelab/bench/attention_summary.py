@@ -16,13 +16,13 @@ CLASSES = ("decode", "prefill", "mixed")
 TARGET = "decode-b16-s2048-p16-uniform"
 """The case on which the best decode kernel is held against the bandwidth bound."""
 
-SOURCE = "'Portable Paged Attention in Helion', PyTorch blog, 3 February 2026"
+SOURCE = "the blog 'Portable Paged Attention in Helion', 3 February 2026"
 PUBLISHED = {
     "decode": "H100 1.32x to 1.53x, MI300X 0.58x to 1.07x",
     "prefill": "H100 0.29x to 1.37x, MI300X 0.13x to 0.75x",
     "mixed": "none",
 }
-"""Time of IBM's Triton kernel over time of Helion's, both tuned, by the authors' figures."""
+"""Time of IBM's GPU-style Triton kernel over time of Helion's, in a micro-benchmark."""
 
 Times = dict[str, dict[str, float]]
 """Microseconds by case and implementation."""
