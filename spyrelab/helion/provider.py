@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -103,12 +104,16 @@ class PredictedProvider(BenchmarkProvider):  # type: ignore[misc]  # Helion's cl
         return trial, function
 
 
+_DIRECTORIES = re.compile(r"(?<![\w.])/(?:[^/\s():]+/)+(?=[^/\s():]+\.py)")
+"""Where generated code lies says nothing, and differs from machine to machine."""
+
+
 def _reason(error: BaseException) -> str:
     """What of an error is worth keeping; ours say it themselves."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, (SpyreLabError, OutOfResources)):
-            return str(found)
+            return _DIRECTORIES.sub("", str(found))
         found = found.__cause__ or found.__context__
     return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
 
