@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import triton
-import triton.language as tl
+import triton  # noqa: F401
+import triton.language as tl  # noqa: F401
 
 
 def vector_add() -> Any:
@@ -60,6 +60,18 @@ def online_logsumexp() -> Any:
     raise NotImplementedError("ch07.4")
 
 
+def blocks(m: int, n: int, k: int) -> tuple[int, int, int]:
+    """Choose BM, BN and BK for ``product`` of ``given_ch07.py``: an f16 product of m x k and k x n.
+
+    They are powers of two from 16 up.  The kernel has to fit the scratchpad, and has to take at
+    most 1.3 times what it takes with the best blocks.  m, n and k are multiples of 64; tests use
+    products that are square, and products of few rows.
+
+    About 8 lines.
+    """
+    raise NotImplementedError("ch07.5")
+
+
 def page_sum() -> Any:
     """Write the loop over pages: ``out[s]`` is the sum of all values of sequence s.
 
@@ -71,33 +83,7 @@ def page_sum() -> Any:
 
     About 11 lines.
     """
-    raise NotImplementedError("ch07.5")
-
-
-def blocks(m: int, n: int, k: int) -> tuple[int, int, int]:
-    """Choose BM, BN and BK for ``product`` of ``given_ch07.py``: an f16 product of m x k and k x n.
-
-    They are powers of two from 16 up.  The kernel has to fit the scratchpad, and has to take at
-    most 1.3 times what it takes with the best blocks.  m, n and k are multiples of 64; tests use
-    products that are square, and products of few rows.
-
-    About 8 lines.
-    """
     raise NotImplementedError("ch07.6")
-
-
-def decisive(trials: list[tuple[dict[str, Any], float]]) -> dict[str, float]:
-    """Read why the winner wins: how much slower is it with another value of one setting?
-
-    ``trials`` are configurations, all with the same settings, and their predicted times; infinite
-    where one cannot run.  The winner is the first of the fastest.  For each setting, look at the
-    trials that run and differ from the winner in this setting alone: the result maps the setting
-    to the *least* of their times, over the winner's time.  Settings without such a trial are left
-    out.
-
-    About 9 lines.
-    """
-    raise NotImplementedError("ch07.7")
 
 
 def grouped_scores() -> Any:
@@ -111,5 +97,19 @@ def grouped_scores() -> Any:
     tokens, D]`` are f16, ``out [KV heads * G, tokens]`` float32.
 
     About 12 lines.
+    """
+    raise NotImplementedError("ch07.7")
+
+
+def decisive(trials: list[tuple[dict[str, Any], float]]) -> dict[str, float]:
+    """Read why the winner wins: how much slower is it with another value of one setting?
+
+    ``trials`` are configurations, all with the same settings, and their predicted times; infinite
+    where one cannot run.  The winner is the first of the fastest.  For each setting, look at the
+    trials that run and differ from the winner in this setting alone: the result maps the setting
+    to the *least* of their times, over the winner's time.  Settings without such a trial are left
+    out.
+
+    About 9 lines.
     """
     raise NotImplementedError("ch07.8")

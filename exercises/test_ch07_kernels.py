@@ -14,9 +14,12 @@ from spyrelab.grade.kernels import access_kinds, launch_kernel, moved_bytes, pre
 SECONDS = 120.0
 """Triton is imported and kernels are compiled meanwhile, perhaps on a busy machine."""
 
-page_sum = partial(task, "ch07.5", "page_sum", seconds=SECONDS)
-blocks = partial(task, "ch07.6", "blocks", seconds=SECONDS)
-grouped_scores = partial(task, "ch07.8", "grouped_scores", seconds=SECONDS)
+JIT = ("torch",)
+"""What ``@triton.jit`` looks at.  A kernel itself cannot call torch."""
+
+page_sum = partial(task, "ch07.6", "page_sum", may_use=JIT, seconds=SECONDS)
+blocks = partial(task, "ch07.5", "blocks", seconds=SECONDS)
+grouped_scores = partial(task, "ch07.7", "grouped_scores", may_use=JIT, seconds=SECONDS)
 
 STRANGER = -77.0
 """What lies where a kernel must not write."""
@@ -26,7 +29,63 @@ def floats(rng: Any, *size: int) -> torch.Tensor:
     return torch.from_numpy(rng.standard_normal(size).astype(np.float32))
 
 
-# ---- 5: the loop over pages ---------------------------------------------------------------------
+# ---- 5: blocks that fit -------------------------------------------------------------------------
+
+BEST = (
+    (64, 64, 256), (64, 128, 256), (64, 256, 256), (128, 64, 256), (128, 128, 256),
+    (128, 256, 256), (256, 128, 256), (256, 256, 256), (64, 64, 64), (128, 128, 128),
+    (64, 64, 1024), (128, 128, 512), (256, 256, 128),
+)  # fmt: skip
+"""Among these the best blocks of the tests' products are found."""
+
+
+def expect_fast(impl: Any, given: Any, m: int, n: int, k: int) -> None:
+    chosen = impl.blocks(m, n, k)
+    text = f"blocks({m}, {n}, {k}) = {chosen}"
+    for size in chosen if isinstance(chosen, tuple) and len(chosen) == 3 else (0,):
+        if not isinstance(size, int) or size < 16 or size & (size - 1):
+            raise WrongError(f"{text}: expected three powers of two from 16 up")
+    sizes = (m, k), (k, n), (m, n)
+    tensors = [torch.empty(size, dtype=torch.float16, device="spyre") for size in sizes]
+
+    def cycles(sizes: tuple[int, int, int]) -> int:
+        grid = (min(32, -(-m // sizes[0]) * -(-n // sizes[1])),)
+        launch = predict_kernel(given.product, grid, *tensors, m, n, k, *sizes)
+        return round(launch.estimate.cycles)
+
+    found = cycles(chosen)
+    best = min(cycles(sizes) for sizes in BEST if sizes[0] <= m and sizes[1] <= n)
+    expect_at_most(found, round(1.3 * best), f"{text}: cycles")
+
+
+@blocks(
+    hints=[
+        "Three powers of two. Large blocks need few bytes, but how many cores have one then, and "
+        "do the operands and the f32 sums fit 2 MiB, with some for what is loaded ahead?",
+        "Halve the larger of BM and BN until (m // BM) * (n // BN) is at least 32; 256 will do "
+        "for BK.",
+    ]
+)
+def test_square_products(impl: Any, given: Any) -> None:
+    """512 and 1024 squared."""
+    expect_fast(impl, given, 512, 512, 512)
+    expect_fast(impl, given, 1024, 1024, 1024)
+
+
+@blocks(
+    hints=[
+        "With few rows there are few blocks of rows: where does the work for 32 cores come from?",
+        "Start from the largest powers of two that divide m and n (at most 512), and halve the "
+        "larger one while there are fewer than 32 tiles.",
+    ]
+)
+def test_products_of_few_rows(impl: Any, given: Any) -> None:
+    """64 and 128 rows."""
+    expect_fast(impl, given, 64, 2048, 1024)
+    expect_fast(impl, given, 128, 1024, 2048)
+
+
+# ---- 6: the loop over pages ---------------------------------------------------------------------
 
 PAGE, D = 16, 64
 
@@ -107,68 +166,7 @@ def test_only_what_there_is(impl: Any, rng: Any) -> None:
     expect_equal(gathered, [], "arguments that are read element by element")
 
 
-# ---- 6: blocks that fit -------------------------------------------------------------------------
-
-BEST = (
-    (64, 64, 256), (64, 128, 256), (64, 256, 256), (128, 64, 256), (128, 128, 256),
-    (128, 256, 256), (256, 128, 256), (256, 256, 256), (64, 64, 64), (128, 128, 128),
-    (64, 64, 1024), (128, 128, 512), (256, 256, 128),
-)  # fmt: skip
-"""Among these the best blocks of the tests' products are found."""
-
-
-def expect_fast(impl: Any, given: Any, m: int, n: int, k: int) -> None:
-    chosen = impl.blocks(m, n, k)
-    text = f"blocks({m}, {n}, {k}) = {chosen}"
-    for size in chosen if isinstance(chosen, tuple) and len(chosen) == 3 else (0,):
-        if not isinstance(size, int) or size < 16 or size & (size - 1):
-            raise WrongError(f"{text}: expected three powers of two from 16 up")
-    sizes = (m, k), (k, n), (m, n)
-    tensors = [torch.empty(size, dtype=torch.float16, device="spyre") for size in sizes]
-
-    def cycles(sizes: tuple[int, int, int]) -> int:
-        grid = (min(32, -(-m // sizes[0]) * -(-n // sizes[1])),)
-        arguments = (*tensors, m, n, k, *sizes)
-        launch = given_launch(given.product, grid, *arguments)
-        return round(launch.estimate.cycles)
-
-    found = cycles(chosen)
-    best = min(cycles(sizes) for sizes in BEST if sizes[0] <= m and sizes[1] <= n)
-    expect_at_most(found, round(1.3 * best), f"{text}: cycles")
-
-
-def given_launch(kernel: Any, grid: tuple[int, ...], *arguments: Any) -> Any:
-    return predict_kernel(kernel, grid, *arguments)
-
-
-@blocks(
-    hints=[
-        "Three powers of two. Large blocks need few bytes, but how many cores have one then, and "
-        "do the operands and the f32 sums fit 2 MiB, with some for what is loaded ahead?",
-        "Halve the larger of BM and BN until (m // BM) * (n // BN) is at least 32; 256 will do "
-        "for BK.",
-    ]
-)
-def test_square_products(impl: Any, given: Any) -> None:
-    """512 and 1024 squared."""
-    expect_fast(impl, given, 512, 512, 512)
-    expect_fast(impl, given, 1024, 1024, 1024)
-
-
-@blocks(
-    hints=[
-        "With few rows there are few blocks of rows: where does the work for 32 cores come from?",
-        "Start from the largest powers of two that divide m and n (at most 512), and halve the "
-        "larger one while there are fewer than 32 tiles.",
-    ]
-)
-def test_products_of_few_rows(impl: Any, given: Any) -> None:
-    """64 and 128 rows."""
-    expect_fast(impl, given, 64, 2048, 1024)
-    expect_fast(impl, given, 128, 1024, 2048)
-
-
-# ---- 8: bytes -----------------------------------------------------------------------------------
+# ---- 7: bytes -----------------------------------------------------------------------------------
 
 
 def scored(rng: Any, kv_heads: int, group: int, tokens: int, block: int) -> tuple[Any, ...]:

@@ -72,25 +72,6 @@ def online_logsumexp() -> Any:
     return kernel
 
 
-def page_sum() -> Any:
-    """One number of the table for each page, and a mask in the last."""
-
-    @triton.jit
-    def kernel(cache, table, lens, out, row, PAGE: tl.constexpr, D: tl.constexpr):
-        sequence = tl.program_id(0)
-        length = tl.load(lens + sequence)
-        token, dim = tl.arange(0, PAGE)[:, None], tl.arange(0, D)[None, :]
-        total = tl.zeros([D], tl.float32)
-        for page in range(0, tl.cdiv(length, PAGE)):
-            block = tl.load(table + sequence * row + page)
-            held = page * PAGE + token < length
-            values = tl.load(cache + block * PAGE * D + token * D + dim, mask=held, other=0.0)
-            total += tl.sum(values, axis=0)
-        tl.store(out + sequence * D + tl.arange(0, D), total)
-
-    return kernel
-
-
 def blocks(m: int, n: int, k: int) -> tuple[int, int, int]:
     """As large as they can be with work for all cores; a step of k that keeps operands small."""
     bm, bn = min(m & -m, 512), min(n & -n, 512)
@@ -102,16 +83,23 @@ def blocks(m: int, n: int, k: int) -> tuple[int, int, int]:
     return bm, bn, min(k & -k, 256)
 
 
-def decisive(trials: list[tuple[dict[str, Any], float]]) -> dict[str, float]:
-    """Neighbours of the winner, by the setting in which they differ."""
-    winner, best = min(trials, key=lambda trial: trial[1])
-    found: dict[str, float] = {}
-    for config, time in trials:
-        changed = [name for name in winner if config[name] != winner[name]]
-        if len(changed) == 1 and isfinite(time):
-            ratio = time / best
-            found[changed[0]] = min(ratio, found.get(changed[0], ratio))
-    return found
+def page_sum() -> Any:
+    """One number of the table for each page, and a mask in the last."""
+
+    @triton.jit
+    def kernel(cache, table, lens, out, row, PAGE: tl.constexpr, D: tl.constexpr):
+        sequence = tl.program_id(0)
+        length = tl.load(lens + sequence)
+        token, dim = tl.arange(0, PAGE)[:, None], tl.arange(0, D)[None, :]
+        total = tl.zeros([D], tl.float32)
+        for page in range(tl.cdiv(length, PAGE)):
+            block = tl.load(table + sequence * row + page)
+            held = page * PAGE + token < length
+            values = tl.load(cache + block * PAGE * D + token * D + dim, mask=held, other=0.0)
+            total += tl.sum(values, axis=0)
+        tl.store(out + sequence * D + tl.arange(0, D), total)
+
+    return kernel
 
 
 def grouped_scores() -> Any:
@@ -134,3 +122,15 @@ def grouped_scores() -> Any:
         tl.store(out + place, tl.dot(q, tl.trans(k)), mask=held[None, :])
 
     return kernel
+
+
+def decisive(trials: list[tuple[dict[str, Any], float]]) -> dict[str, float]:
+    """Neighbours of the winner, by the setting in which they differ."""
+    winner, best = min(trials, key=lambda trial: trial[1])
+    found: dict[str, float] = {}
+    for config, time in trials:
+        changed = [name for name in winner if config[name] != winner[name]]
+        if len(changed) == 1 and isfinite(time):
+            ratio = time / best
+            found[changed[0]] = min(ratio, found.get(changed[0], ratio))
+    return found
