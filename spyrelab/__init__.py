@@ -43,6 +43,7 @@ __all__ = [
     "layout",
     "machine",
     "models",
+    "name_dims",
     "opspec",
     "record",
     "sanitize",
@@ -56,7 +57,7 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     if name == "check":
         return _load("grade").check
-    if name in ("explain", "hint"):
+    if name in ("explain", "hint", "name_dims"):
         return getattr(_load("inductor"), name)
     if name in ("last_timeline", "record"):
         return getattr(import_module("spyrelab.device.timeline"), name)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.emulator.groups import Exchange, exchanges, resolve
+from spyrelab.emulator.groups import Exchange, exchanges
 from spyrelab.ktir import Function, Operation, Region, TensorType, Value
 from spyrelab.timing.arguments import Arguments
 from spyrelab.timing.engines import arithmetic_steps, exchange_step
 from spyrelab.timing.errors import TimingError
+from spyrelab.timing.exchanging import resolved
 from spyrelab.timing.looks import Looks
 from spyrelab.timing.motion import Moving, Turn
 from spyrelab.timing.narrowing import narrowed
@@ -171,7 +172,7 @@ class Walker(Values):
     def exchange(self, maker: Operation) -> Exchange:
         """Who takes part in a future."""
         if maker not in self.resolved:
-            self.resolved[maker] = resolve(maker, self.takers[maker], self.grid)
+            self.resolved[maker] = resolved(maker, self.takers[maker], self.grid)
         return self.resolved[maker]
 
     # -- loops -------------------------------------------------------------------------------
