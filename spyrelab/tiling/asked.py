@@ -85,5 +85,7 @@ def check_wanted(
         raise TilingError(
             f"live_out: nothing makes {', '.join(lost)}; there are {', '.join(sorted(made))}"
         )
-    if not isinstance(hints, Mapping) and hints and len(hints) != len(ops):
-        raise TilingError(f"{len(hints)} hints for {len(ops)} operations: give one for each")
+    if not isinstance(hints, Mapping) and len(hints) > len(ops):
+        raise TilingError(
+            f"{len(hints)} hints for {len(ops)} operations: give one for each at most"
+        )

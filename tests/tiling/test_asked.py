@@ -34,7 +34,7 @@ ASKED: list[tuple[Any, dict[str, Any], str]] = [
     ([renamed(FIRST, "x", "b1")], {}, "one tensor has one layout"),
     (OPS, {"live_out": ["zzz"]}, "nothing makes zzz; there are"),
     (OPS, {"live_out": "t0"}, "give a collection of names"),
-    (OPS, {"hints": [Hint()]}, "1 hints for 3 operations"),
+    (OPS, {"hints": [Hint()] * 9}, "9 hints for 3 operations"),
     (OPS, {"width": 0}, "at least one plan"),
     (OPS, {"cores": 33}, "the machine has 1 to 32"),
     (OPS, {"cores": 0}, "the machine has 1 to 32"),
