@@ -76,15 +76,9 @@ def check_wanted(
     live_out: Collection[str] | None,
     hints: Sequence[Any] | Mapping[str, Any],
 ) -> None:
-    """Raise TilingError for tensors that nothing makes, and hints for other operations."""
+    """Raise TilingError for names that are one text, and for more hints than operations."""
     if isinstance(live_out, str):
         raise TilingError(f"live_out = {live_out!r} is one text: give a collection of names")
-    made = {arg.name for spec in ops for arg in spec.outputs}
-    lost = sorted(set(live_out or ()) - made)
-    if lost:
-        raise TilingError(
-            f"live_out: nothing makes {', '.join(lost)}; there are {', '.join(sorted(made))}"
-        )
     if not isinstance(hints, Mapping) and len(hints) > len(ops):
         raise TilingError(
             f"{len(hints)} hints for {len(ops)} operations: give one for each at most"

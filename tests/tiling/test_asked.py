@@ -32,7 +32,6 @@ ASKED: list[tuple[Any, dict[str, Any], str]] = [
     ([replace(FIRST, args=(FIRST.args[0], FIRST.args[-1]))], {}, "has 2 operands, not 3"),
     ([emptied(FIRST)], {}, "M, N, K has no indices"),
     ([renamed(FIRST, "x", "b1")], {}, "one tensor has one layout"),
-    (OPS, {"live_out": ["zzz"]}, "nothing makes zzz; there are"),
     (OPS, {"live_out": "t0"}, "give a collection of names"),
     (OPS, {"hints": [Hint()] * 9}, "9 hints for 3 operations"),
     (OPS, {"width": 0}, "at least one plan"),
