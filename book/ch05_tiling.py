@@ -46,12 +46,13 @@ product
 show(draw_boxes(with_split(product, Split((4, 8, 1))), core=13))
 
 # %% [markdown]
-# **What to notice.** Core 13 makes one block of the result. For it, it needs a strip of `x`, like 7
-# others, and a strip of `w`, like 3 others. The card can send one read to all who want it
-# (chapter 2), so that sharing costs little.
+# **What to notice.** The numbers are those of cores. Core 13 makes one block of the result. For it,
+# it needs a strip of `x`, like 7 others, and a strip of `w`, like 3 others. The card can send one
+# read to all who want it (chapter 2), so that sharing costs little.
 #
 # A symbol that is *summed* can be split, too. Then several cores have a part of the same sums, and
-# somebody has to add these up. Cores count so that they are neighbours on the ring:
+# somebody has to add these up. Cores are counted so that those who share a sum, such as 12 to 15,
+# are neighbours on the ring:
 
 # %%
 show(draw_boxes(with_split(product, Split((2, 4, 4))), core=13))
@@ -65,7 +66,8 @@ spyrelab.check("ch05.1")
 
 # %% [markdown]
 # Which split is best? `lower_bundle` makes the program of a list of settled operations, and chapter
-# 2 taught us to ask a program for its time. Here are all ways to share the product evenly:
+# 2 taught us to ask a program for its time. Here are the ways to share the product evenly among 32
+# cores, in microseconds. (1,024 columns are 16 sticks, so that $N$ has at most 16 parts.)
 
 # %%
 print("parts of N:" + "".join(f"{2**n:>8}" for n in range(5)))
@@ -79,10 +81,12 @@ for m in (1, 2, 4, 8, 16, 32):
     print(f"  {m:>2} of M   {line}")
 
 # %% [markdown]
-# What is left of the 32 cores shares $K$: the whole card in the upper left corner, nobody on the
-# diagonal. **What to notice.** All of these use 32 cores, for the same products. The best is five
-# times as fast as the worst, and lies in the middle of the diagonal: sums are not exchanged, and a
-# core's block is about square, so that it needs least of `x` and `w` together.
+# What is left of the 32 cores shares $K$: all of them in the upper left corner, none at the end of
+# a line (but the first), where $K$ is whole.
+#
+# **What to notice.** All of these use 32 cores, for the same products. The best is five times as
+# fast as the worst, and lies in the middle of the diagonal where $K$ is whole: sums are not
+# exchanged, and a core's block is about square, so that it needs least of `x` and `w` together.
 #
 # Some splits are no choice at all. A core addresses memory through a window: from the first byte
 # of an operand that it touches to the last, a span of 256 MiB. A batch of keys and values easily
@@ -157,17 +161,19 @@ for rows, cols in ((512, 1024), (2048, 1024)):
 show(draw_traffic(traffic, "elements through DDR / MN", least=2))
 
 # %% [markdown]
-# These are the counters of the emulator, and the asserts say that they are what we counted on
-# paper, to the last element; and that all stages compute the same bits.
+# These are the counters of the emulator. The asserts say that the first stage and the last move
+# what we counted on paper, to the last element, and that all stages compute the same bits. The
+# dashed line is the least.
 #
-# **What to notice.** A matrix of 1 MiB fits once. Without reuse, one of five tensors can stay at a
-# time; with it, all of them share one place, and the work is done. A matrix of 4 MiB does not fit
+# **What to notice.** A matrix of 1 MiB fits once. Without reuse, one matrix can stay at a time: the
+# input until it is subtracted from, and then the powers, while the differences go out and come
+# back. With it, all of them share one place, and the work is done. A matrix of 4 MiB does not fit
 # at all: planning and reuse save the statistics and nothing else. There the loop is what helps, and
 # it takes 4 turns. So the loop is no refinement of the other two. It is what makes them work for
 # any size.
 #
 # The same over the other dimension, and for two more lists. Attention here is its core, 4 heads of
-# 128 queries and 256 keys.
+# 128 queries and 256 keys, in 64 dimensions: per head $M = 128$, $T = 256$, $D = 64$.
 
 
 # %%
@@ -211,7 +217,7 @@ for name, (made, along) in cases.items():
 # RMS norm over rows goes from $7MN + 384M + N$ to $2MN + N$, and the attention core, per head, from
 # $12MT + 256M + 2MD + 2TD$ to $2MD + 2TD$: the scores of size $M \times T$ never leave the core.
 # That is what is called flash attention elsewhere, minus one idea (a running maximum, for scores of
-# which not even one row fits).
+# which not even one row fits). All four heads fit at once here, so that one turn is enough.
 #
 # ## Who lies where, and from when to when?
 #
@@ -261,9 +267,10 @@ show(draw_map(solve(problem, "exact"), title="exact"))
 
 # %% [markdown]
 # **What to notice.** Greedy keeps what comes first, and then has no room for what is worth more.
-# The exact plan leaves some out on purpose. The next table says how much that matters on average,
-# for several kinds of programs. `first-fit` takes the best of seven orders, the default improves on
-# that, and only the last one can prove that it is best.
+# The exact plan leaves one out on purpose, `t11`, and so has room for the five that come next. The
+# table below says how much that matters on average, for several kinds of programs. `first-fit`
+# takes the best of seven orders; `best-fit` does so, too, but puts a buffer into the tightest hole
+# instead of the lowest; the default improves on that, and only `exact` can prove that it is best.
 
 # %%
 from statistics import mean
@@ -281,9 +288,9 @@ for family in dict.fromkeys(name for name, _ in some):
 # %% [markdown]
 # ### A bug that is right the first time
 #
-# Lives are easy to get wrong. `given_ch05.lives` finds them for RMS norm with a weight. The weight
-# is fetched once, *before* the loop over rows. Look at the map that follows from it, and at the
-# result, turn by turn:
+# Lives are easy to get wrong. `lives` in [exercises/given_ch05.py](../exercises/given_ch05.py)
+# finds them for RMS norm with a weight. The weight is fetched once, *before* the loop over rows.
+# Look at the map that follows from it, and at the result, turn by turn:
 
 # %%
 from spyrelab.grade import given
@@ -303,7 +310,7 @@ show(draw_map(solution, title="where is the bug?"))
 # %% [markdown]
 # **What to notice.** Turn 0 is right. On the map nothing overlaps, and every check of a straight
 # list of operations would pass. But the steps are done again, and the map goes round. What does
-# `mul` find in the second turn, where `weight` was?
+# the first `mul` find in the second turn, where `weight` was?
 #
 # **Exercise 4** (`lives`, about 10 lines). Find the bug.
 
@@ -385,8 +392,9 @@ show(draw_plans(plans))
 # %% [markdown]
 # **What to notice.** Every dark stroke is a launch, and every arc a tensor that never sees DDR. The
 # products have not become faster by magic: what they save is writing their results. The elementwise
-# operations, which are nothing but traffic, shrink to almost nothing. And the first result of
-# `sigmoid` waits on the cores through a whole product, until `mul` wants it.
+# operations are nothing but traffic. They shrink to a fraction, all but `add`, which still fetches
+# `x` and writes the result. And what `sigmoid` makes waits on the cores through a whole product,
+# until `mul` wants it.
 #
 # The plan is a value, and runs on the emulator like anything else. Does it compute the same?
 
@@ -459,7 +467,9 @@ print(plan(block("gated_mlp", 16, 1024).ops).explain())
 # the sum*, and what it needs for that is just the columns that it has made itself, so an N-split
 # feeds a K-split and nothing moves. Cores add up over the ring in the end. It also shares $N$, and
 # cores that differ only in $N$ need the same columns: they do the work in front of it alike
-# (*cores alike*). To compute a small thing twice is cheaper than to send it.
+# (*cores alike*). To compute a small thing twice is cheaper than to send it. (*K first*, *N first*
+# and *replicas first* say what changes slowest from core 0 to core 31. It is chosen so that each
+# core finds the columns that it has made.)
 #
 # Here are ten blocks, hidden size 1,024, and what `spyrelab bench ch05` finds for them. The ceiling
 # is a time that nobody can beat: inputs and outputs once through the port, or all products on all
@@ -514,16 +524,17 @@ show(
 
 # %% [markdown]
 # **What to notice.** The gain is largest where much is elementwise or over rows: nothing but
-# traffic, and nothing has to move. A block whose next operation wants the result cut another way
-# gains little or nothing; the planner says so and goes home. With 16 rows nearly all time is for
-# the weights, which have to come in whatever one plans (attention has none). And attention over
-# 512 rows is far below its ceiling, since that counts no exponentials: four million of them, which
-# keep the vector units busy.
+# traffic, and nothing has to move. (`convolution` is a product of patches with four such operations
+# behind it.) A block whose next operation wants the result cut another way gains little or nothing;
+# the planner says so and goes home. With 16 rows nearly all time is for the weights, which have to
+# come in whatever one plans (attention has none). And attention over 512 rows is far below its
+# ceiling, since that counts no exponentials: four million of them, which keep the vector units
+# busy.
 #
 # How does the search work? A chain of operations is a path: at each step a split, and a price that
-# depends on the split before. If neighbours agree, a trip is saved, and a launch. If not, anyone
-# may follow anyone. (`joint` keeps the cheapest few dozen beginnings, since a tensor may wait for a
-# reader far ahead, as for `mul` above. For a plain chain one can do better: the best.)
+# depends on the split before. If neighbours agree, a trip is saved, and a launch. If not, any split
+# may follow any other. (`joint` keeps the cheapest few dozen beginnings, since a tensor may wait
+# for a reader far ahead, as for `mul` above. For a plain chain one can do better: the best.)
 #
 # **Exercise 7** (`plan_chain`, about 10 lines). Beat the per-op plan, by as much as can be.
 

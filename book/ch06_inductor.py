@@ -101,7 +101,8 @@ show(draw_timelines(eager=eager, compiled=planned))
 # ## Who calls whom?
 #
 # Nobody told PyTorch about us; it was imported first. Let us watch. Python can report every call of
-# a function, so we keep, for each of our modules, which of its functions was entered first:
+# a function. We have picked one function in each of our modules that has a part in this, and keep
+# the order in which they are first entered:
 
 # %%
 import sys
@@ -157,8 +158,8 @@ for name in calls:
     print(f"{module:12}{function:18}{STAGES[name]}")
 
 # %% [markdown]
-# That is the whole story, in the order in which it happens. As a picture, with PyTorch's own parts
-# in grey:
+# That is the whole story, in the order in which it happens. (Dynamo comes first and asks for guards
+# nearly last: they are made when the code is.) As a picture, with PyTorch's own parts in grey:
 
 # %%
 PIPELINE = (
@@ -262,8 +263,9 @@ spyrelab.check("ch06.1")
 # %% [markdown]
 # ## Which nodes may share a bundle?
 #
-# A run of native nodes becomes one call in the generated code. What ends a run? An operation that
-# the card cannot do. Here is one, between others:
+# A run of native nodes becomes one call in the generated code, `bundle_0` and so on. (How many
+# launches that is, a plan decides later; it calls these its bundles, too.) What ends a run? An
+# operation that the card cannot do. Here is one, between others:
 
 # %%
 import logging
@@ -295,8 +297,8 @@ spyrelab.check("ch06.2")
 # %% [markdown]
 # ## What happens between recording and planning?
 #
-# *Passes*, each a small module of its own. A function with something for them to do, and what they
-# did, in order:
+# *Passes*, each a small module of its own. A function with something to do for some of them, and
+# what they did, in order:
 
 
 # %%
@@ -311,7 +313,11 @@ print(spyrelab.explain(scores, queries, keys, stage="passes"))
 
 # %% [markdown]
 # **What to notice.** The two constants are one, made first. The copy that turns `k` is a step like
-# any other, and serves both products. Only then comes fusion: runs that can be planned together.
+# any other, and serves both products. Only then comes fusion: runs that can be planned together. Of
+# the others, `dead` drops what nobody reads, `checks` takes checks of inputs by the host out of the
+# middle of a run, `duplicates` keeps one of several equal operations on equal operands, and
+# `padding`, which a stack for the real card needs, has nothing to do here: layouts give a row whole
+# sticks.
 #
 # ## What was decided?
 #
@@ -330,6 +336,10 @@ print(explained.stages["plan"])
 #
 # The norm and the residual stayed alone. The planner also prices them in the same program, with the
 # splits that the products want, and has found that dearer than writing 64 KiB and reading it again.
+#
+# Who wants it otherwise writes `with spyrelab.hint(work_div={"M": 32}):` round some lines of the
+# function. The plan keeps to that, even if it takes longer; a wish that cannot be kept is an error,
+# which says what can.
 #
 # What a plan costs in bytes can be read off it. Whatever has no `lx_address` goes through the
 # memory port:
@@ -548,8 +558,9 @@ def chatty(x):
 print("with a graph break:", compilations(chatty, x))
 
 # %% [markdown]
-# And a number in Python is a part of the program. Here is a module that gets surer with every call,
-# by counting them:
+# And a number in Python is a part of the program. `Annealed`, in
+# [exercises/given_ch06.py](../exercises/given_ch06.py), is a module that gets surer with every
+# call, by counting them in a number:
 
 # %%
 annealed = spyrelab.grade.given("ch06").Annealed(64).to("spyre").requires_grad_(False)
@@ -665,8 +676,9 @@ for name in NAMES:
 # %% [markdown]
 # **What to notice.**
 #
-# * Most of the gain is the *layout of weights*. It needs no plan, only somebody who sees the whole
-#   graph before the first call, and may move what does not change.
+# * In the table as in the figure: eager, with weights laid out, compiled. Most of the gain is the
+#   *layout of weights*. It needs no plan, only somebody who sees the whole graph before the first
+#   call, and may move what does not change.
 # * The rest is bytes that do not move, and launches that do not happen. At 16 rows weights are
 #   nearly everything, so compiled modules come close to the line. At 512 rows, which
 #   `spyrelab bench ch06` runs, intermediates are larger than weights, and plans matter more.
@@ -690,7 +702,7 @@ for name in NAMES:
 # * A backend out of the tree is a few registered classes, one pass, and some wrapped functions.
 # * One node an operation, recorded by calling eager's own kernels on tensors without memory: no
 #   second table of operations.
-# * Runs of native nodes are planned; what ends a run is a fallback, and what ends a bundle is a
+# * Runs of native nodes are planned; what ends a run is a fallback, and what ends a launch is a
 #   price.
 # * Guards and cache keys have to know whatever the code relies on: also device layouts.
 #

@@ -43,8 +43,9 @@ def first_fit(buffers: list[tuple[int, int, int]], capacity: int) -> list[int | 
     """Find an address for each buffer: the lowest at which it meets no buffer placed before.
 
     A buffer is (bytes, first step, last step), alive at both steps and between.  Addresses are
-    multiples of 128, and no buffer reaches beyond ``capacity``.  Take the buffers in the given
-    order; one that fits nowhere gets None, and is in nobody's way.
+    multiples of 128, a buffer takes whole sticks of 128 bytes, and none reaches beyond
+    ``capacity``.  Take the buffers in the given order; one that fits nowhere gets None, and is in
+    nobody's way.
 
     About 11 lines.
     """
@@ -60,7 +61,7 @@ def lives(
     read by later ones or by none; those in ``wanted`` are needed when all steps are done.  With
     ``loop = (i, j)`` the steps i to j are done again and again, in order, before step j + 1.  A
     life is (the step that writes, the last step at which nothing else may take its place).
-    ``given_ch05.lives`` is nearly right.
+    ``lives`` in ``exercises/given_ch05.py`` is nearly right.
 
     About 10 lines.
     """
@@ -78,10 +79,10 @@ def tile_softmax(rows: int, cols: int, capacity: int) -> tuple[int, dict[str, in
 
     Return the number of turns, and the byte address in the scratchpad of each of ``x`` (a copy of
     the rows of this turn, which the program makes first), ``top``, ``shifted``, ``powers`` and
-    ``total``.  Addresses are multiples of 128, and nothing reaches beyond ``capacity``.  A
-    statistic (``top``, ``total``) occupies a stick of 128 bytes per row.  A result of ``sub`` or
-    ``exp`` may take the place of its first operand.  cols is a multiple of 64.  Use as few turns
-    as possible.
+    ``total``.  Addresses are multiples of 128, and nothing reaches beyond ``capacity``, which is
+    all yours: what operations at work need besides is taken from elsewhere.  A statistic (``top``,
+    ``total``) occupies a stick of 128 bytes per row.  A result of ``sub`` or ``exp`` may take the
+    place of its first operand.  cols is a multiple of 64.  Use as few turns as possible.
 
     About 7 lines.
     """
@@ -96,7 +97,7 @@ def agree(rows: int, depth: int, cols: int) -> tuple[tuple[int, int, int], tuple
     Rows may be cut anywhere, columns in whole sticks of 64; cores that share a row exchange its
     maximum and sum, and have equal parts of it.  Cores of a product that share K exchange sums.
     rows and depth are at least 256, cols is a multiple of 64.  You are graded by the predicted
-    time of both in one launch.
+    time of both in one launch, which may be a tenth above the least.
 
     About 7 lines.
     """
@@ -104,7 +105,7 @@ def agree(rows: int, depth: int, cols: int) -> tuple[tuple[int, int, int], tuple
 
 
 def plan_chain(alone: list[list[float]], saved: list[list[float]], launch: float) -> list[int]:
-    """Choose a split for each operation of a chain, at least predicted time.
+    """Choose a split for each operation of a chain, so that the predicted time is least.
 
     ``alone[i][s]`` is the time of operation i with split s, its operands and its result in device
     memory.  Each operation reads the result of the one before.  If neighbours i and i + 1 have the

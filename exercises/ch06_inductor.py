@@ -24,7 +24,8 @@ def remove_copies(graph: torch.fx.Graph) -> None:
     * somebody writes into it or into its source: an operation in place, such as
       ``aten.add_.Tensor``, whose ``target._schema.is_mutable``, writes into its first argument.
 
-    Views do not occur.  Go through the nodes once, in order.
+    Views do not occur, nor copies of what an operation in place returns.  Go through the nodes
+    once, in order.
 
     About 9 lines.
     """
@@ -60,12 +61,13 @@ def traffic(plan: Any) -> int:
 def orders(graph: torch.fx.Graph) -> dict[str, tuple[int, ...]]:
     """Write the pass that lays out what is multiplied: name of a placeholder to its dim_order.
 
-    A placeholder gets one if each of its readers is a product (``aten.mm.default``,
+    A placeholder gets one if it has readers, each of them is a product (``aten.mm.default``,
     ``aten.bmm.default``) of it or of a view of it (``aten.t.default``, ``aten.transpose.int``,
-    ``aten.permute.default``, or views of views), and all products want sticks along the same of its
-    dimensions.  A product wants sticks along k in its left operand and along n in its right one.
-    The last dimension of a dim_order is the one with the sticks, the others keep their order.
-    ``node.meta["val"]`` is a tensor; dimensions in a graph may be negative.
+    ``aten.permute.default``, or views of views), and all products want sticks along the same of
+    its dimensions.  What the graph returns is read, too.  A product wants sticks along k in its
+    left operand and along n in its right one.  The last dimension of a dim_order is the one with
+    the sticks, the others keep their order.  ``node.meta["val"]`` is a tensor; dimensions in a
+    graph may be negative.
 
     About 20 lines.
     """

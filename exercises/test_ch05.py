@@ -231,7 +231,7 @@ def expect_lives(
         reads, writes = part.split(">")
         steps.append(given.Step(tuple(reads.split()), tuple(writes.split())))
     found = impl.lives(list(steps), list(wanted), loop)
-    what = f"lives of '{text}', wanted {wanted}, loop {loop}"
+    what = f"lives of the steps '{text}' (reads > writes), wanted {wanted}, loop {loop}"
     expect_equal(type(found).__name__, "dict", f"{what}: type of the answer")
     expect_equal(sorted(found), sorted(answer), f"{what}: tensors")
     for name, life in answer.items():

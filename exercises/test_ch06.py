@@ -44,7 +44,7 @@ def expect_without_copies(
     seen, expected = [x.clone(), x.clone()], [x.clone(), x.clone()]
     found = made(*seen[:1])
     wanted = function(*expected[:1])
-    text = f"of the graph\n{before}\n"
+    text = f"the graph was\n{before}\n"
     if found.untyped_storage().data_ptr() == seen[0].untyped_storage().data_ptr():
         raise WrongError(f"{text}the result is the input itself, and was a copy of it")
     expect_equal(found.stride(), wanted.stride(), f"{text}strides of the result")

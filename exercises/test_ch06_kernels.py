@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -47,12 +48,20 @@ def expect_tensor(found: Any, expected: torch.Tensor, what: str, rtol: float = 1
     expect_close(host(found), host(expected), rtol=rtol, atol=rtol, what=what)
 
 
+@contextmanager
+def afresh() -> Iterator[None]:
+    """Compile all that is compiled: what a cache remembers is not seen."""
+    with warnings.catch_warnings(), torch._inductor.config.patch(force_disable_caches=True):
+        warnings.filterwarnings("ignore", message="dynamo_pgo")  # says that there are no caches
+        yield
+
+
 def left_over(function: Any, *args: Any) -> list[str]:
     """Operations of a compiled function that are no part of a bundle."""
     from spyrelab.inductor.observing import observed
 
     torch.compiler.reset()
-    with observed() as seen, torch._inductor.config.patch(force_disable_caches=True):
+    with observed() as seen, afresh():
         torch.compile(function, fullgraph=True)(*args)
     return [op for op, _ in seen.others]
 
@@ -187,16 +196,13 @@ def test_annealed_is_right(impl: Any, given: Any, rng: Any) -> None:
 )
 def test_annealed_is_compiled_once(impl: Any, rng: Any) -> None:
     """One compilation for many calls, in one graph without fallbacks."""
-    from torch._inductor.config import patch
-
     from spyrelab.inductor.observing import observed
 
     module = impl.annealed(64).to("spyre")
     torch.compiler.reset()
     backend = CompileCounterWithBackend("inductor")
     compiled: Any = torch.compile(module, backend=backend, fullgraph=True)
-    # What a cache remembers is not compiled, and so not seen.
-    with torch.no_grad(), patch(force_disable_caches=True), observed() as seen:
+    with torch.no_grad(), afresh(), observed() as seen:
         for _ in range(CALLS):
             compiled(floats(rng, 8, 64).to("spyre"))
     expect_equal(backend.frame_count, 1, f"compilations in {CALLS} calls")

@@ -46,6 +46,7 @@ __all__ = [
     "layout",
     "machine",
     "models",
+    "name_dims",
     "opspec",
     "record",
     "sanitize",
@@ -62,8 +63,8 @@ def __getattr__(name: str) -> Any:
         return _load("grade").check
     if name == "explain":
         return import_module("spyrelab.triton.explaining").explain
-    if name == "hint":
-        return _load("inductor").hint
+    if name in ("hint", "name_dims"):
+        return getattr(_load("inductor"), name)
     if name in ("last_timeline", "record"):
         return getattr(import_module("spyrelab.device.timeline"), name)
     if name == "sanitize":

@@ -11,7 +11,7 @@ from spyrelab.kernels import Kernel
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Case", "Chapter", "TorchProgram"]
+__all__ = ["Case", "Chapter", "TorchProgram", "no_torch"]
 
 TorchProgram = Callable[[Mapping[str, "torch.Tensor"], Mapping[str, Any]], Callable[[], object]]
 """Takes float32 tensors by argument name and the parameters; gives a call that fills ``out``."""
@@ -72,3 +72,8 @@ class Chapter:
     title: str
     cases: tuple[Case, ...]
     implementations: tuple[str, ...]
+
+
+def no_torch(_: Mapping[str, torch.Tensor], __: Mapping[str, Any]) -> Callable[[], object]:
+    """The `TorchProgram` of a case whose implementations are compared with each other alone."""
+    raise NotImplementedError("this case has no PyTorch baseline")

@@ -125,4 +125,7 @@ def prepare() -> None:
         from spyrelab.emulator import run
         from spyrelab.ktir import parse
 
-        run(parse("module { func.func @warm() { return } }"), {}, engine=_engine())
+        module = parse("module { func.func @warm() { return } }")
+        run(module, {}, engine=_engine())
+        # The sanitizer is compiled apart, and a task's time must not go by meanwhile.
+        run(module, {}, engine=_engine(), sanitize=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 from spyrelab.arrival import watch
 from spyrelab.inductor.hinting import hint
+from spyrelab.inductor.naming import name_dims
 
-__all__ = ["explain", "hint"]
+__all__ = ["explain", "hint", "name_dims"]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,5 +32,5 @@ watch(
         "torch._inductor.compile_fx": "spyrelab.inductor.context",
     }
 )
-# Dynamo traces through ``spyrelab.hint``, and does not follow a module's __getattr__.
-sys.modules["spyrelab"].__dict__["hint"] = hint
+# Dynamo traces through these two, and does not follow a module's __getattr__.
+sys.modules["spyrelab"].__dict__.update(hint=hint, name_dims=name_dims)

@@ -11,6 +11,7 @@ from spyrelab.inductor.internals import V
 from spyrelab.inductor.literals import call_of, evaluated, results_of, size_symbols, spell
 from spyrelab.inductor.nativeness import hint
 from spyrelab.inductor.planning import planned
+from spyrelab.inductor.reach import noting, reach_of
 from spyrelab.inductor.recorded import Recorded, recorded
 
 __all__ = ["write_bundle"]
@@ -36,14 +37,17 @@ def write_bundle(run: Any) -> None:
 def _foreseen(
     run: Any, calls: list[Call], inputs: list[str], outputs: list[str], symbols: Any
 ) -> Recorded | None:
-    if symbols:
+    # Sizes that are symbols are planned for at each launch; whether hints reach is known now.
+    if symbols and not any(call.hint for call in calls):
         return None
     given = {name: run.survey.given[name] for name in inputs}
     try:
         found = recorded([evaluated(call, hint) for call in calls], given, outputs)
     except NeedsValues:
         return None
-    return planned(found, config.planner)
+    with noting(reach_of(V.graph)):
+        made = planned(found, config.planner)
+    return None if symbols else made
 
 
 def _text(

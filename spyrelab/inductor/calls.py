@@ -31,7 +31,11 @@ class Of:
 
 
 def settled(tensor: torch.Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> torch.Tensor:
-    """A result with the strides that tracing foresaw: itself, or else a copy."""
+    """A result with the strides that tracing foresaw: itself, or else a copy.
+
+    What is only conjugated or negated when read becomes so here: programs read what lies in memory.
+    """
+    tensor = tensor.resolve_conj().resolve_neg()
     if tensor.stride() == stride or 0 in size:
         return tensor
     pairs = zip(size, tensor.stride(), stride, strict=True)

@@ -21,6 +21,7 @@ from spyrelab.inductor.decompositions import decompositions
 from spyrelab.inductor.graphs import compiling, is_compiling, touches_device
 from spyrelab.inductor.grouping import GroupRuns
 from spyrelab.inductor.lowerings import lower
+from spyrelab.inductor.naming import resolve_names
 from spyrelab.inductor.observing import watchers
 from spyrelab.inductor.scheduling import SpyreScheduling
 from spyrelab.inductor.weights import lay_out_weights
@@ -86,6 +87,7 @@ def _wrap_compile_fx() -> None:
             return plain(model, inputs, *args, **kwargs)
         kwargs["config_patches"] = {**(kwargs.get("config_patches") or {}), **_settings()}
         kwargs["decompositions"] = decompositions()
+        resolve_names(model)
         lay_out_weights(model, inputs)
         with compiling(inputs):
             return plain(model, inputs, *args, **kwargs)

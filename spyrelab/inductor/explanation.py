@@ -15,6 +15,7 @@ import torch
 
 from spyrelab.emulator.opcodes import Op
 from spyrelab.inductor.errors import CompileError
+from spyrelab.inductor.graphs import touches_device
 from spyrelab.inductor.observing import Seen, observed
 
 __all__ = ["STAGES", "Explanation", "explain"]
@@ -112,7 +113,7 @@ def explain(
     return made
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def _run(function: Callable[..., Any], args: Any, kwargs: Any) -> Seen:
@@ -129,7 +130,8 @@ def _run(function: Callable[..., Any], args: Any, kwargs: Any) -> Seen:
     call.__code__ = call.__code__.replace()
 
     def backend(graph: Any, inputs: Any) -> Any:
-        return inductor.compile_fx(graph, inputs)
+        # What is the host's alone stays eager: compiling it would take a C++ compiler.
+        return inductor.compile_fx(graph, inputs) if touches_device(graph, inputs) else graph
 
     compiled = torch.compile(call, backend=backend)
     whole = autograd.patch(force_non_lazy_backward_lowering=True)

@@ -24,14 +24,16 @@ from spyrelab.inductor.recorded import Recorded, Step, View
 from spyrelab.opspec import compile, element_type
 from spyrelab.opspec.spec import OpSpec, TensorArg, operand_of
 from spyrelab.tiling import Bundle, Plan, lower_bundle
+from spyrelab.tiling.fetching import computing
+from spyrelab.tiling.hazards import OF_PLANS
 from spyrelab.tiling.requests import operands_of
 
 __all__ = ["Launching"]
 
 _log = logging.getLogger("spyrelab.inductor")
 
-_OF_PLANS = ("numbers", "replicas", "first")
-"""What plans add to an operation's attributes, and numbers, which are operands."""
+_NOT_OF_OPERATIONS = ("numbers", *OF_PLANS)
+"""Numbers are operands."""
 
 Slot = tuple[int, int]
 """An address: the number of a storage, and bytes from its beginning."""
@@ -110,14 +112,14 @@ class Launching:
             except SpyreLabError as error:
                 count = len(bundle.specs)
                 _log.warning("%d planned operations are launched one by one: %s", count, error)
-                made += map(self._spec, bundle.specs)
+                made += map(self._spec, computing(bundle.specs))
         return made
 
     def _spec(self, spec: OpSpec) -> _Launch:
         """A planned operation as eager launches it, all its operands in device memory."""
         operands, results = operands_of(spec)
         numbers = spec.op_info.get("numbers", {})
-        info = {key: value for key, value in spec.op_info.items() if key not in _OF_PLANS}
+        info = {key: value for key, value in spec.op_info.items() if key not in _NOT_OF_OPERATIONS}
         compiled = compile(spec.op, operands, results, **info)
         slots = iter([self._place(spec, arg) for arg in spec.inputs])
         inputs = [numbers[at] if at in numbers else next(slots) for at in range(len(operands))]

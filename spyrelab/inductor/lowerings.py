@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from spyrelab.inductor.hinting import hint_of
 from spyrelab.inductor.internals import V
+from spyrelab.inductor.retracing import retraced, traced
 
 __all__ = ["SpyreKernel", "lower"]
 
@@ -76,8 +77,11 @@ class Result(ir.MultiOutput):
 
 def lower(target: Any, args: Any, kwargs: Any, plain: Callable[..., Any]) -> Any:
     """What an operation becomes; ``plain`` is what Inductor would have made of it."""
-    overloads: Any = torch._ops.OpOverload
-    if not isinstance(target, overloads):
+    kinds: Any = torch._ops
+    if isinstance(target, kinds.OpOverloadPacket) and "default" in target.overloads():
+        # Passes of torch put packets into graphs as well.
+        target = target.default
+    if not isinstance(target, kinds.OpOverload):
         return plain(target, args, kwargs)
     name = target.name()
     ours = target.namespace == "aten" or name in _PRIMS
@@ -138,9 +142,9 @@ def _views(base: Any) -> Any:
     if not isinstance(base, ir.TensorBox):
         return None
     node = V.graph.current_node
-    given = node.args[0].meta.get("val") if isinstance(node.args[0], torch.fx.Node) else None
+    given = traced(node.args[0])
     base.realize()
-    if given is None or not ir.is_storage_and_layout(base):
+    if not isinstance(given, torch.Tensor) or not ir.is_storage_and_layout(base):
         return None
     storage, layout = ir.as_storage_and_layout(base)
     if list(layout.stride) != list(convert_shape_to_inductor(given.stride())):
@@ -160,7 +164,7 @@ def _views(base: Any) -> Any:
         )
         return ir.TensorBox(ir.ReinterpretView(data=storage, layout=reached))
 
-    result = node.meta["val"]
+    result = retraced(node)
     if isinstance(result, torch.Tensor):
         return view(result)
     views = [view(made) for made in result]

@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["Seen", "observed", "watchers"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Seen:
     """What was seen of compilations.
 

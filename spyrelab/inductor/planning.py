@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from spyrelab.inductor.errors import CompileError
 from spyrelab.inductor.observing import watchers
 from spyrelab.inductor.passes import run_all
 from spyrelab.inductor.recorded import Recorded
+from spyrelab.tiling import PLANNERS
 
 __all__ = ["planned"]
 
@@ -16,7 +18,16 @@ def planned(recorded: Recorded, planner: str) -> Recorded:
     ----------
     planner
         As `spyrelab.tiling.plan` takes it; ``"none"`` launches every step by itself.
+
+    Raises
+    ------
+    CompileError
+        There is no such planner, or a wish of the user reaches no operation.
+    TilingError
+        A wish of the user cannot be met.
     """
+    if planner not in (*PLANNERS, "none"):
+        raise CompileError(f"planner = {planner!r}: choose one of {', '.join((*PLANNERS, 'none'))}")
     found, outcomes = (recorded, []) if planner == "none" else run_all(recorded, planner)
     for seen in watchers:
         seen.bundles.append((recorded, found))

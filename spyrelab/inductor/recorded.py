@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from spyrelab.device.allocations import entry_of
-from spyrelab.device.eager.recording import Request, phantom, record
+from spyrelab.device.eager.recording import NeedsValues, Request, phantom, record
 from spyrelab.device.forms import Form, form_of, form_with_layout
 from spyrelab.inductor.calls import Call
 from spyrelab.layout import SpyreTensorLayout
@@ -216,7 +216,10 @@ def record_one(call: Call, inputs: Mapping[str, Given]) -> dict[str, Given]:
     with _alone(), record():
         tensors = {name: given.phantom() for name, given in inputs.items()}
         call.run(tensors)
-        return {r.name: Given.of(tensors[r.name]) for r in call.results if r is not None}
+        made = [r.name for r in call.results if r is not None]
+        if any(tensors[name].is_conj() or tensors[name].is_neg() for name in made):
+            raise NeedsValues("a view that is conjugated or negated when read")
+        return {name: Given.of(tensors[name]) for name in made}
 
 
 class _Names:

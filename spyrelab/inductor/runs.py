@@ -13,9 +13,10 @@ from spyrelab.inductor.recorded import Part, Step
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling import Bundle, Hint, LoopSpec, Plan, plan
 from spyrelab.tiling.cost import structure
+from spyrelab.tiling.fetching import renamed
 from spyrelab.tiling.loops import Item, replaced
 
-__all__ = ["plan_once", "plan_run", "require_reached"]
+__all__ = ["plan_once", "plan_run"]
 
 _log = logging.getLogger("spyrelab.inductor")
 
@@ -70,7 +71,7 @@ def plan_once(
 
 def _renamed(found: Plan, names: Mapping[str, str]) -> Plan:
     def spec(old: OpSpec) -> OpSpec:
-        return replaced(old, args=lambda arg: replace(arg, name=names[arg.name]))
+        return replaced(old, args=lambda arg: replace(arg, name=renamed(arg.name, names)))
 
     def item(old: Item) -> Item:
         if isinstance(old, LoopSpec):
@@ -95,17 +96,3 @@ def _hint(step: Step, spec: OpSpec) -> Hint:
     for symbol, count in turns.items():
         return Hint(parts, count, symbol)
     return Hint(parts)
-
-
-def require_reached(steps: Sequence[tuple[Step, OpSpec | None]]) -> None:
-    """Raise CompileError for a wish that is about no dimension of any operation."""
-    wished = [step.hint for step, _ in steps if step.hint]
-    for wishes in wished:
-        names = {*wishes["work_div"], *wishes["num_tiles"]}
-        known = {s for step, spec in steps if step.hint == wishes and spec for s in
-                 spec.iteration_space}  # fmt: skip
-        if not names <= known:
-            raise CompileError(
-                f"no operation that can be planned has dimension {', '.join(sorted(names - known))}"
-                f" here; there are {', '.join(sorted(known)) or 'none'}"
-            )

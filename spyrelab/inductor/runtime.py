@@ -15,6 +15,7 @@ from spyrelab.inductor import config
 from spyrelab.inductor.calls import Call, Of, settled
 from spyrelab.inductor.launching import Launching
 from spyrelab.inductor.planning import planned
+from spyrelab.inductor.reach import Reach, noting
 from spyrelab.inductor.recorded import Given, Recorded, Step, Storage, View, recorded
 
 __all__ = [
@@ -85,7 +86,9 @@ class Bundle:
                 found = recorded(self.calls(*sizes), named, self.outputs)
             except NeedsValues:
                 return None
-            found = planned(found, config.planner)
+            # Compiling has seen to it that every hint reaches something.
+            with noting(Reach()):
+                found = planned(found, config.planner)
         return Launching(found)
 
     def _one_by_one(self, tensors: Sequence[torch.Tensor], sizes: tuple[Any, ...]) -> Any:

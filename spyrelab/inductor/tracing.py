@@ -9,7 +9,8 @@ from torch._dynamo import trace_rules
 
 __all__ = ["install"]
 
-_DEVICE = ("device", "emulator", "kernels", "ktir", "layout", "machine", "opspec")
+_DEVICE: tuple[str, ...] = ("device", "emulator", "errors", "kernels", "ktir", "layout", "machine")
+_DEVICE += ("opspec", "tiling", "timing", "viz")
 
 
 def install() -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 
+from spyrelab.inductor.internals import V
 from spyrelab.inductor.observing import watchers
+from spyrelab.inductor.reach import require_reached
 
 __all__ = ["SpyreWrapper"]
 
@@ -29,7 +31,14 @@ class SpyreWrapper(PythonWrapperCodegen):
         return outer()
 
     def generate(self, is_inference: bool) -> Any:
-        """Write everything."""
+        """Write everything.
+
+        Raises
+        ------
+        CompileError
+            A hint reaches no operation.
+        """
+        require_reached(V.graph)
         write: Any = super().generate
         made = write(is_inference)
         for seen in watchers:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,26 @@ class TileGroups:
         leader = AffineSet(1, 1, (Constraint(offset, equality=True),))
         return TileGroups(AffineSet(1, 1, inside), leader, box_set((groups,)))
 
+    @staticmethod
+    def spaced(tiles: int, size: int, apart: int) -> TileGroups:
+        """All of ``tiles`` in groups of ``size``, each ``apart`` from the next."""
+        if apart == 1:
+            return TileGroups.adjacent(tiles // size, size)
+        if apart * size == tiles:
+            return TileGroups.strided(apart, size)
+        # Tile t is number t // apart % size of group (t // (apart * size)) * apart + t % apart.
+        block = Binary("floordiv", Dim(0), Constant(apart * size))
+        own = Binary("floordiv", Symbol(0), Constant(apart))
+        offset = add(Dim(0), negate(Symbol(0)))
+        same = Constraint(Binary("mod", offset, Constant(apart)), equality=True)
+        near = Constraint(add(block, negate(own)), equality=True)
+        inside = Constraint(Dim(0)), Constraint(add(negate(Dim(0)), Constant(tiles - 1)))
+        place = Binary("mod", Dim(0), Constant(apart * size))
+        first = Constraint(add(Constant(apart - 1), negate(place)))
+        members = AffineSet(1, 1, (near, same, *inside))
+        leader = AffineSet(1, 1, (near, same, first, *inside))
+        return TileGroups(members, leader, box_set((tiles // size,)))
+
 
 class ExchangeBuilder(TileBuilder):
     """Produce partial results, deliver them folded or whole."""
@@ -108,6 +129,25 @@ class ExchangeBuilder(TileBuilder):
         attributes = _delivery(consumers, producers)
         made = self.emit(
             "ktdp.inter_tile_reduce", [future, start], [kind], attributes, [region], "folded"
+        )
+        return self.tensor(made[0])
+
+    def gather_tiles(self, future: Future, consumers: AffineSet, counts: Sequence[int]) -> Tensor:
+        """Receive the partials of a group side by side.
+
+        ``counts[d]`` of them lie along dimension d, the last dimension fastest.
+        """
+        kind = self._partial(future)
+        joined = [d for d, count in enumerate(counts) if count > 1]
+        extents = itertools.zip_longest(kind.shape, counts, fillvalue=1)
+        shape = tuple(None if n is None else n * (count or 1) for n, count in extents)
+        attributes = {**_delivery(consumers, None), "concat_dimensions": tuple(joined)}
+        made = self.emit(
+            "ktdp.inter_tile_gather",
+            [future],
+            [TensorType(shape, kind.element)],
+            attributes,
+            hint="gathered",
         )
         return self.tensor(made[0])
 

@@ -68,7 +68,7 @@ def build_fake(config: Any, dtype: torch.dtype = torch.float16) -> FakeModel:
     Raises
     ------
     UnknownModelError
-        transformers has no causal language model for it.
+        transformers has no causal language model for it, or cannot build it.
     """
     library = transformers()
     if type(config) not in library.MODEL_FOR_CAUSAL_LM_MAPPING:
@@ -78,7 +78,13 @@ def build_fake(config: Any, dtype: torch.dtype = torch.float16) -> FakeModel:
         how["experts_implementation"] = "batched_mm"
     mode = FakeTensorMode()
     with mode, torch.device("spyre"), torch.no_grad():
-        model = library.AutoModelForCausalLM.from_config(config, dtype=dtype, **how)
+        try:
+            model = library.AutoModelForCausalLM.from_config(config, dtype=dtype, **how)
+        except Exception as error:  # whatever a field of the configuration leads to
+            raise UnknownModelError(
+                f"transformers cannot build a {config.model_type} model of this configuration:"
+                f" {type(error).__name__}: {error}"
+            ) from error
     return FakeModel(model.eval(), config, mode, dtype)
 
 

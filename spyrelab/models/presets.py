@@ -81,6 +81,16 @@ PRESETS = {
 """Presets by name."""
 
 
+_COUNTS = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+)
+
+
 def load_config(name: str | Path) -> Any:
     """The configuration (of transformers) of a preset, or of a ``config.json`` or its folder.
 
@@ -115,6 +125,22 @@ def _config(model_type: str, fields: dict[str, Any], name: str) -> Any:
     try:
         config = known[model_type].from_dict(fields)
     except Exception as error:  # each configuration checks its fields in its own way
-        raise UnknownModelError(f"{name}: {error}") from error
+        raise UnknownModelError(f"{name}: {' '.join(str(error).split())}") from error
     # Models of several parts keep the language model's dimensions in a part of their own.
-    return config.get_text_config(decoder=True)
+    config = config.get_text_config(decoder=True)
+    _check(config, name)
+    return config
+
+
+def _check(config: Any, name: str) -> None:
+    """Raise UnknownModelError for dimensions that transformers takes and no model has."""
+    for field in _COUNTS:
+        value = getattr(config, field, None)
+        if isinstance(value, int) and value < 1:
+            raise UnknownModelError(f"{name}: {field} is {value}; it must be at least 1")
+    heads = getattr(config, "num_attention_heads", None)
+    shared = getattr(config, "num_key_value_heads", None)
+    if isinstance(heads, int) and isinstance(shared, int) and heads % shared:
+        raise UnknownModelError(
+            f"{name}: {heads} attention heads cannot share {shared} heads of keys and values"
+        )

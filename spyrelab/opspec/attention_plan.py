@@ -12,11 +12,11 @@ from spyrelab.kernels.division import LX_BYTES, ceil_div, round_up
 from spyrelab.machine import SPYRE
 from spyrelab.opspec.errors import Unsupported
 
-__all__ = ["AttentionPlan", "Extents", "plan_keys", "plan_queries"]
+__all__ = ["SCORE_SECONDS", "AttentionPlan", "Extents", "plan_keys", "plan_queries"]
 
 _ROWS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)
 _KEYS = (16, 32, 64, 128, 256, 512, 1024, 2048)
-_SCORE_SECONDS = 8e-10
+SCORE_SECONDS = 8e-10
 """Elementwise operations per score: scale, maximum, difference, exponential, sum, rounding. This
 and the next two were fitted to `timing.estimate` of heads of 64 and 128 elements."""
 _FILL = 64
@@ -155,7 +155,7 @@ def _seconds(e: Extents, p: AttentionPlan, blocks: int, held: int, steps: int, w
     products *= 2 if e.gradient else 1
     narrow = sum(_FILL / min(tile, _FILL * 2) for tile in (p.rows * p.group, p.keys))
     folded = 4 * blocks * held * e.width / SPYRE.sfp_elements_per_second if p.key_parts > 1 else 0
-    computing = products * narrow + scores * _SCORE_SECONDS + folded
+    computing = products * narrow + scores * SCORE_SECONDS + folded
     moving = moved * _readers(e, p) / SPYRE.ddr_stream_bytes_per_second
     waiting = (blocks + 2 * steps) * SPYRE.loop_iteration_seconds
     return max(computing, moving) + _SERIAL * min(computing, moving) + waiting

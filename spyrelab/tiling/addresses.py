@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from spyrelab.machine import SPYRE
 from spyrelab.opspec import element_type
 from spyrelab.opspec.spec import OpSpec, TensorArg
 from spyrelab.tiling.buffers import Held, holding
 from spyrelab.tiling.cut import Slicing
+from spyrelab.tiling.fetching import tensor_of
 from spyrelab.tiling.loops import replaced
 from spyrelab.tiling.lx import Buffer, Problem, Solution, place
-from spyrelab.tiling.signature import is_pointwise
+from spyrelab.tiling.signature import ATTENTION, is_pointwise
 from spyrelab.tiling.states import Choice
 
-__all__ = ["addressed", "placed"]
+__all__ = ["addressed", "placed", "roomier"]
 
 
 def placed(choices: Sequence[Choice], capacity: int) -> Solution:
@@ -48,13 +50,42 @@ def addressed(choices: Sequence[Choice], capacity: int) -> tuple[OpSpec, ...]:
     """The settled operations of one bundle, with an address for every resident operand."""
     resident = any(choice.resident for choice in choices)
     places: Mapping[str, int | None] = placed(choices, capacity).addresses if resident else {}
-    return tuple(
-        replaced(
-            choice.spec,
-            args=lambda a: replace(a, lx_address=places.get(a.name)),
-        )
-        for choice in choices
-    )
+
+    def settled(arg: TensorArg) -> TensorArg:
+        place = places.get(arg.name)
+        # Pieces of a tensor lie together where they are one.
+        name = arg.name if place is not None else tensor_of(arg.name)
+        return replace(arg, name=name, lx_address=place)
+
+    return tuple(replaced(choice.spec, args=settled) for choice in choices)
+
+
+def roomier(
+    specs: Sequence[OpSpec], choices: Sequence[Choice], lx_bytes: int, work_bytes: int
+) -> list[tuple[OpSpec, ...]]:
+    """The operations of a bundle where attention takes all the scratchpad that nothing else needs.
+
+    Parameters
+    ----------
+    lx_bytes
+        Of the scratchpad, for everything.
+    work_bytes
+        What an operation gets otherwise.
+    """
+    if all(spec.op != ATTENTION for spec in specs):
+        return []
+    resident = any(choice.resident for choice in choices)
+    used = placed(choices, lx_bytes - work_bytes).peak if resident else 0
+    free = (lx_bytes - used) // SPYRE.stick_bytes * SPYRE.stick_bytes
+    if free <= work_bytes:
+        return []
+
+    def wide(spec: OpSpec) -> OpSpec:
+        if spec.op != ATTENTION:
+            return spec
+        return replaced(spec, op_info={**spec.op_info, "lx_bytes": free})
+
+    return [tuple(map(wide, specs))]
 
 
 class _Life:

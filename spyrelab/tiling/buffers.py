@@ -39,21 +39,23 @@ class Held(NamedTuple):
         stick = SPYRE.stick_bytes
         return -(-math.prod(self.extents) * itemsize // stick) * stick
 
-    def offset_of(self, other: Held) -> tuple[int, ...] | None:
-        """Where in every core's box the box of another begins; None if it is elsewhere."""
+    def apart(self, other: Held) -> NDArray[np.int64] | None:
+        """``[cores, device dimensions]``: where in a core's box the box of another begins.
+
+        None if a core lacks a part of it.
+        """
         cores = len(other.boxes)
         if cores > len(self.boxes):
             return None
         mine = self.boxes[:cores]
         apart = other.boxes[:, :, 0] - mine[:, :, 0]
-        if (apart != apart[0]).any() or (apart < 0).any():
+        if (apart < 0).any() or (other.boxes[:, :, 1] > mine[:, :, 1]).any():
             return None
-        if (other.boxes[:, :, 1] > mine[:, :, 1]).any():
-            return None
-        return tuple(int(n) for n in apart[0])
+        return apart
 
     def covers(self, other: Held) -> bool:
-        return self.offset_of(other) is not None
+        """Whether every core finds in its box what another asks for."""
+        return self.apart(other) is not None
 
 
 def holding(slicing: Slicing, arg: TensorArg, whole: bool = True) -> Held:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from spyrelab import timing
 from spyrelab.machine import SPYRE, Machine
@@ -17,7 +18,7 @@ from spyrelab.tiling.loops import Item, LoopSpec, each, replaced
 from spyrelab.tiling.lower import WORK_BYTES, lower_bundle
 from spyrelab.tiling.stays import Sliced
 
-__all__ = ["Costs", "structure"]
+__all__ = ["Costs", "Price", "structure"]
 
 
 class _Kind(tuple[Any, ...]):
@@ -53,6 +54,23 @@ def structure(
     return _Kind((spec.op, space, args, repr(dict(spec.op_info)), tuple((turns or {}).items())))
 
 
+class Price(NamedTuple):
+    """What the timing model says of one launch: its time, and bytes across the memory port."""
+
+    seconds: float
+    port_bytes: float
+
+
+_MOST = 1 << 16
+
+
+@lru_cache(maxsize=8)
+def _seconds_known(machine: Machine, work_bytes: int) -> dict[Any, float]:
+    """Seconds of operations by structure, shared by all plans of a process."""
+    del machine, work_bytes
+    return {}
+
+
 @dataclass
 class Costs:
     """Prices operations on a machine; asks the timing model once per structure."""
@@ -61,11 +79,14 @@ class Costs:
     work_bytes: int = WORK_BYTES
 
     def __post_init__(self) -> None:
-        self._known: dict[Any, float] = {}
-        self._bundles: dict[Any, timing.Estimate] = {}
+        self._known = _seconds_known(self.machine, self.work_bytes)
+        if len(self._known) > _MOST:
+            self._known.clear()
+        self._bundles: dict[Any, Price] = {}
         self.slicings: dict[Any, dict[Any, Sliced | None]] = {}
         self.lists: dict[Any, list[Split]] = {}
         self.choices: dict[Any, dict[Any, float]] = {}
+        self.gathers: dict[Any, dict[Any, Any]] = {}
         self.asked = 0
         self.launch = timing.CONSTANTS.launch_seconds
 
@@ -79,7 +100,7 @@ class Costs:
             self._known[key] = self.bundle(*_alone(spec, turns)).seconds - self.launch
         return self._known[key]
 
-    def bundle(self, items: Sequence[Item], assumed: Container[str] = ()) -> timing.Estimate:
+    def bundle(self, items: Sequence[Item], assumed: Container[str] = ()) -> Price:
         """What the timing model says of one launch."""
         names: dict[str, int] = {}
         loops = tuple(isinstance(item, LoopSpec) and len(item.body) for item in items)
@@ -88,7 +109,8 @@ class Costs:
         if key not in self._bundles:
             self.asked += 1
             made = lower_bundle(items, work_bytes=self.work_bytes, assumed=assumed)
-            self._bundles[key] = timing.estimate(made.module, machine=self.machine)
+            found = timing.estimate(made.module, machine=self.machine)
+            self._bundles[key] = Price(found.seconds, found.port_bytes)
         return self._bundles[key]
 
 

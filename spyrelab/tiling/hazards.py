@@ -12,14 +12,15 @@ from spyrelab.tiling.cut import Slicing
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.loops import replaced
 
-__all__ = ["bare", "check_updates"]
+__all__ = ["OF_PLANS", "bare", "check_updates"]
+
+OF_PLANS = ("replicas", "first", "lx_bytes")
+"""What plans add to an operation's attributes."""
 
 
 def bare(spec: OpSpec) -> OpSpec:
     """The operation as it was before anybody planned it."""
-    info = {
-        name: value for name, value in spec.op_info.items() if name not in ("replicas", "first")
-    }
+    info = {name: value for name, value in spec.op_info.items() if name not in OF_PLANS}
     return replaced(
         spec,
         iteration_space={symbol: (n, 0) for symbol, (n, _) in spec.iteration_space.items()},

@@ -7,23 +7,30 @@ the core's parts and in the turn of the loop, so every operation is emitted once
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spyrelab.ktir import Module
 from spyrelab.ktir.builder import Builder, Scalar, TileGroups
 from spyrelab.ktir.types import F32, I64, MemorySpace
 from spyrelab.layout import Access, Digit, contiguous_strides
+from spyrelab.machine import SPYRE
 from spyrelab.opspec import Operand
 from spyrelab.opspec.emit import Given, Partners, emit
 from spyrelab.opspec.spec import OpSpec, TensorArg
 from spyrelab.tiling.buffers import Buffer, holding, is_sparse
 from spyrelab.tiling.cut import Slicing
+from spyrelab.tiling.digits import is_linear
 from spyrelab.tiling.errors import TilingError
+from spyrelab.tiling.exchange import emit_gather
 from spyrelab.tiling.loops import Item, LoopSpec, each
 from spyrelab.tiling.requests import joined_axes
-from spyrelab.tiling.signature import Role, signature_of
+from spyrelab.tiling.signature import GATHER, Role, signature_of
 from spyrelab.timing.bundles import BUNDLE_ATTRIBUTE
 
 __all__ = ["WORK_BYTES", "Launch", "lower_bundle"]
@@ -63,7 +70,8 @@ def lower_bundle(
     Raises
     ------
     TilingError
-        A split is undecided, or a tensor that stays on the cores is not where it is needed.
+        There is no operation, a split is undecided or too fine, or a tensor that stays on the
+        cores is not where it is needed.
     """
     return _Bundle(items, name, work_bytes, assumed).lowered()
 
@@ -83,9 +91,12 @@ class _Bundle:
     work_bytes: int
     assumed: Container[str] = ()
     buffers: dict[str, Buffer] = field(default_factory=dict)
+    makers: dict[str, tuple[Slicing, TensorArg]] = field(default_factory=dict)
 
     def lowered(self) -> Launch:
         specs = [spec for spec, _ in each(self.items)]
+        if not specs:
+            raise TilingError("a bundle of no operation: there is nothing to lower")
         for spec in specs:
             _require_settled(spec)
         self.slicings = {
@@ -144,6 +155,7 @@ class _Bundle:
             if arg.lx_address is not None and written:
                 held = holding(slicing, arg, arg.name not in local)
                 self.buffers[arg.name] = Buffer(arg.name, arg.dtype, arg.lx_address, held)
+                self.makers[arg.name] = slicing, arg
 
     def _variants(
         self,
@@ -175,6 +187,12 @@ class _Bundle:
         self, slicing: Slicing, last: frozenset[str], turn: Scalar | None, local: set[str]
     ) -> None:
         spec, b = slicing.spec, self.b
+        if spec.op == GATHER:
+            source, target = spec.args
+            emit_gather(
+                b, slicing, self._buffer(source), self._buffer(target), target, self.work_bytes
+            )
+            return
         found = signature_of(spec)
         if found is None:
             raise TilingError(f"{spec.op} cannot be part of a bundle: it is only done whole")
@@ -189,6 +207,7 @@ class _Bundle:
         numbers = info.pop("numbers", {})
         info.pop("replicas", None)
         info.pop("first", None)
+        room = info.pop("lx_bytes", self.work_bytes)
         if spec.op == "attention" and info.get("causal"):
             info["first_query"] = self._begin(slicing, "M", turn)
         inputs = [
@@ -196,7 +215,7 @@ class _Bundle:
             for p in range(count + len(numbers))
         ]
         partners = self._partners(slicing)
-        emit(b, spec.op, inputs, given[count:], lx_bytes=self.work_bytes, partners=partners, **info)
+        emit(b, spec.op, inputs, given[count:], lx_bytes=room, partners=partners, **info)
 
     def _begin(self, slicing: Slicing, symbol: str, turn: Scalar | None) -> Scalar:
         """The first index of a symbol that this core has, at this turn."""
@@ -253,19 +272,42 @@ class _Bundle:
             access = joined_axes(_access(arg, symbols, lengths, strides), joined)
             return Given(pointer, Operand(arg.dtype, access), sparse=is_sparse(arg))
         buffer = self._buffer(arg)
-        inside = buffer.held.offset_of(holding(slicing, arg, arg.name not in local))
-        if inside is None:
+        apart = buffer.held.apart(holding(slicing, arg, arg.name not in local))
+        maker, made = self.makers[arg.name]
+        gaps = maker.gaps(made)
+        if apart is None or (gaps is not None and gaps != slicing.gaps(arg)):
             raise TilingError(
                 f"{slicing.spec.op} needs {arg.name} on other cores than hold it: let both"
                 " operations split it alike, or let it lie in device memory"
             )
         strides = buffer.strides
-        start = sum(at * s for at, s in zip(inside, strides, strict=True))
-        pointer = self.b.constant(buffer.address // buffer.itemsize + start)
+        pointer = self._inside(slicing, arg, buffer, apart @ np.array(strides))
         if turn is not None and arg.name not in local:
             pointer = self._moved(pointer, slicing, arg, strides, turn, parts=False)
         access = joined_axes(_access(arg, symbols, lengths, strides), joined)
         return Given(pointer, Operand(arg.dtype, access), _LX, sparse=is_sparse(arg))
+
+    def _inside(
+        self, slicing: Slicing, arg: TensorArg, buffer: Buffer, apart: NDArray[np.int64]
+    ) -> Scalar:
+        """A pointer at the elements that a core needs, ``apart`` from what it holds."""
+        pointer = self.b.constant(buffer.address // buffer.itemsize + int(apart[0]))
+        if (apart == apart[0]).all():
+            return pointer
+        maker, made = self.makers[arg.name]
+        steps = Counter(slicing.steps(arg, buffer.strides))
+        steps.subtract(maker.steps(made, buffer.strides))
+        found = np.full_like(apart, apart[0])
+        for (inner, parts), step in steps.items():
+            if step:
+                found += np.arange(len(apart)) // inner % parts * step
+                pointer = pointer + self._part(inner, parts) * step
+        if (found != apart).any():
+            raise TilingError(
+                f"{slicing.spec.op}: where {arg.name} lies on a core follows no rule: let both"
+                " operations split it alike, or let it lie in device memory"
+            )
+        return pointer
 
     def _buffer(self, arg: TensorArg) -> Buffer:
         if arg.name not in self.buffers:
@@ -282,21 +324,14 @@ class _Bundle:
         parts: bool = True,
     ) -> Scalar:
         """A pointer at the part of this core, and at this turn."""
-        steps: dict[str, int] = {}
+        for place, step in slicing.steps(arg, strides).items() if parts else ():
+            if step:
+                pointer = pointer + self._part(*place) * step
         jumps = 0
-        for coordinate, stride in zip(arg.coordinates, strides, strict=True):
-            for term in coordinate.terms:
-                cut = slicing.cuts[term.symbol]
-                wraps = term.modulus is not None and term.divisor * term.modulus < cut.extent
-                if wraps:
-                    continue
-                unit = term.factor * stride
-                steps[term.symbol] = steps.get(term.symbol, 0) + unit * (cut.piece // term.divisor)
-                if cut.turns > 1:
-                    jumps += unit * (cut.step // term.divisor)
-        for symbol, step in steps.items() if parts else ():
-            if symbol in slicing.places and step:
-                pointer = pointer + self._part(*slicing.places[symbol]) * step
+        for term, unit in slicing.moving(arg, strides):
+            cut = slicing.cuts[term.symbol]
+            if cut.turns > 1:
+                jumps += unit * (cut.step // term.divisor)
         if turn is not None and jumps:
             pointer = pointer + turn * jumps
         return pointer
@@ -314,15 +349,21 @@ def _access(
                 if term.symbol == symbol:
                     key = term.divisor, term.modulus
                     steps[key] = steps.get(key, 0) + term.factor * stride
-        digits = []
+        digits: list[Digit] = []
         for (divisor, modulus), step in sorted(steps.items(), key=lambda item: -item[0][0]):
             count = -(-lengths[symbol] // divisor)
-            digits.append(Digit(count if modulus is None else min(modulus, count), step))
+            count = count if modulus is None else min(modulus, count)
+            if digits and is_linear(arg) and digits[-1].stride == count * step:
+                count *= digits.pop().count
+            digits.append(Digit(count, step))
         axes.append(tuple(digits) or (Digit(lengths[symbol], 0),))
     return Access(tuple(lengths[s] for s in symbols), tuple(axes))
 
 
 def _require_settled(spec: OpSpec) -> None:
+    parts = math.prod(split for _, split in spec.iteration_space.values())
+    if parts > SPYRE.cores:
+        raise TilingError(f"{spec.op}: {parts:,} parts for {SPYRE.cores} cores")
     open_ = [s for s, (_, split) in spec.iteration_space.items() if split < 1]
     if open_:
         raise TilingError(

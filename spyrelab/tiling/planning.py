@@ -11,16 +11,19 @@ from typing import Any
 from spyrelab.layout import SpyreTensorLayout
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.opspec.spec import OpSpec
-from spyrelab.tiling.addresses import addressed
+from spyrelab.tiling.addresses import addressed, roomier
+from spyrelab.tiling.asked import check_numbers, check_operations, check_wanted
 from spyrelab.tiling.candidates import Split
 from spyrelab.tiling.cost import Costs
+from spyrelab.tiling.digits import unfolded
 from spyrelab.tiling.errors import TilingError, WorkingSetError
+from spyrelab.tiling.fetching import is_local_name
 from spyrelab.tiling.hazards import bare, check_updates
 from spyrelab.tiling.hints import Hint, Wishes, check_hints, hints_of
 from spyrelab.tiling.loops import Item, LoopSpec, each
 from spyrelab.tiling.lower import WORK_BYTES
+from spyrelab.tiling.pieces import pieces_of
 from spyrelab.tiling.search import Search
-from spyrelab.tiling.signature import signature_of
 from spyrelab.tiling.states import Choice, Graph, State
 
 __all__ = ["PLANNERS", "Bundle", "Plan", "plan"]
@@ -102,7 +105,7 @@ class Plan:
         """Tensors that never leave the cores."""
         specs = [spec for bundle in self.bundles for spec in bundle.specs]
         names = [a.name for spec in specs for a in spec.outputs if a.lx_address is not None]
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(name for name in names if not is_local_name(name)))
 
     def __repr__(self) -> str:
         bundles = []
@@ -178,17 +181,13 @@ def plan(
     """
     if planner not in PLANNERS:
         raise TilingError(f"planner = {planner!r}: choose one of {', '.join(PLANNERS)}")
+    check_numbers(machine, width, work_bytes, cores)
+    check_operations(ops)
+    check_wanted(ops, live_out, hints)
     if cores is not None:
         machine = machine.replace(cores=cores)
-    for spec in ops:
-        if signature_of(spec) is None:
-            raise TilingError(f"{spec.op} is only done whole: it cannot be planned with others")
-    ops = [bare(spec) for spec in ops]
+    ops = unfolded([bare(spec) for spec in ops])
     check_updates(ops)
-    if work_bytes > machine.lx_front_end_bytes:
-        raise TilingError(
-            f"work_bytes = {work_bytes:,}: the front end may use {machine.lx_front_end_bytes:,} B"
-        )
     hints = hints_of(ops, hints) if isinstance(hints, Mapping) else hints
     check_hints(ops, hints, machine)
     out = frozenset(live_out) if live_out is not None else _unread(ops)
@@ -197,12 +196,15 @@ def plan(
     if not ops:
         return Plan((), planner, out)
     fixed = _own_splits(graph, costs, hints)
+    pieces = _in_pieces(graph, hints) if planner == "joint" else None
     share = room = machine.lx_front_end_bytes
     plans: list[Plan] = []
     while not plans:
         found = Search(graph, costs, 4, fixed=fixed, hints=hints, lx_bytes=room).run()[:1]
         if planner == "joint":
             found += _joint(graph, costs, width, hints, room)
+            if pieces is not None:
+                found += _joint(pieces, costs, width, (), room)
         for state in _different(found):
             with suppress(WorkingSetError):
                 plans.append(_priced(state, planner, out, costs, share - work_bytes))
@@ -219,6 +221,14 @@ def _joint(graph: Graph, costs: Costs, width: int, hints: Sequence[Hint], room: 
         search = Search(graph, costs, width, turns=_TURNS, hints=hints, lx_bytes=room)
         found += search.run()[:_WHOLE]
     return found
+
+
+def _in_pieces(graph: Graph, hints: Sequence[Hint]) -> Graph | None:
+    """The graph with products in pieces where that makes a difference, and nobody has wishes."""
+    if any(hint != Hint() for hint in hints):
+        return None
+    ops = pieces_of(graph.specs, graph.live_out)
+    return Graph(tuple(ops), graph.live_out) if len(ops) > len(graph.specs) else None
 
 
 def _unread(ops: Sequence[OpSpec]) -> frozenset[str]:
@@ -249,9 +259,14 @@ def _different(states: Sequence[State]) -> list[State]:
 def _priced(state: State, planner: str, out: frozenset[str], costs: Costs, room: int) -> Plan:
     bundles = []
     for choices in _runs(state.choices):
-        items = _items(choices, addressed(choices, room))
-        found = costs.bundle(items)
-        bundles.append(Bundle(items, found.seconds, round(found.port_bytes)))
+        specs = addressed(choices, room)
+        ways = [specs, *roomier(specs, choices, room + costs.work_bytes, costs.work_bytes)]
+        made = []
+        for way in ways:
+            items = _items(choices, way)
+            found = costs.bundle(items)
+            made.append(Bundle(items, found.seconds, round(found.port_bytes)))
+        bundles.append(min(made, key=lambda bundle: bundle.seconds))
     return Plan(tuple(bundles), planner, out)
 
 

@@ -49,7 +49,12 @@ def too_little_room(
 ) -> Exception:
     """What to raise for an operation that no split makes small enough."""
     least = least_room(spec, machine)
-    if least is None or least <= work_bytes:
+    if least is None:
+        return TilingError(
+            f"operation {number}, {spec.op}, does not fit the scratchpad of {machine.lx_bytes:,} B,"
+            f" however it is cut: {refused}"
+        )
+    if least <= work_bytes:
         return refused
     return TilingError(
         f"operation {number}, {spec.op}, does not fit the scratchpad: its tiles need at least"

@@ -15,19 +15,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spyrelab.opspec import Unsupported
-from spyrelab.opspec.spec import OpSpec
+from spyrelab.opspec.spec import OpSpec, TensorArg
 from spyrelab.tiling.candidates import Split, reordered, replicated, splits, with_split
 from spyrelab.tiling.cost import Costs
 from spyrelab.tiling.cut import Slicing, granule
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.hints import Hint
+from spyrelab.tiling.loops import replaced
+from spyrelab.tiling.preparing import Preparing
 from spyrelab.tiling.room import too_little_room
-from spyrelab.tiling.signature import Role, Signature, signature_of
+from spyrelab.tiling.signature import Role, Signature, is_pointwise, signature_of
 from spyrelab.tiling.states import Choice, Graph, State, marked
 from spyrelab.tiling.stays import Sliced, Stay
 
 __all__ = ["Search"]
 
+
+_FETCHED = 4
+"""Splits that are looked at although tensors have to be moved first."""
 
 _ALIKE = 3
 """States that hold the same tensors and are kept however dear they are."""
@@ -63,10 +68,11 @@ class Search:
     lx_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        self.was_full = False
+        self.was_full = self.opened = False
         self.refused: Unsupported | None = None
         whole = self.costs.machine.lx_front_end_bytes if self.lx_bytes is None else self.lx_bytes
         self.room = whole - self.costs.work_bytes
+        self.preparing = Preparing(self.graph, self.costs, self.room)
 
     def run(self) -> list[State]:
         """The best complete states, cheapest first.
@@ -79,6 +85,7 @@ class Search:
         states = [State()]
         for number, spec in enumerate(self.graph.specs):
             found: dict[Any, State] = {}
+            self.opened = False
             for state in states:
                 for new in self._after(state, number, spec):
                     known = found.get(new.key)
@@ -120,17 +127,18 @@ class Search:
     def _after(self, state: State, number: int, spec: OpSpec) -> Iterator[State]:
         if number:
             yield from self._continued(state, number, spec)
-        needed = [n for n in state.held if self.graph.last_use(n) >= number]
-        if needed:
+        held = set(state.held) - state.copied
+        if self.opened or any(self.graph.last_use(name) >= number for name in held):
             return
-        fresh = replace(state, held={}, written={}, touched=frozenset(), turns=1)
+        # A new bundle is the same whatever came before: that of the cheapest state is the best.
+        self.opened = True
+        fresh = State(state.choices, state.seconds)
         for turns in self._turns(number):
             symbols = self._tileable(number, spec, turns) if turns > 1 else [""]
             for symbol in symbols:
-                for split in self._splits(number, spec, symbol, turns, {}):
-                    yield from self._chosen(
-                        replace(fresh, turns=turns), number, spec, split, symbol, opens=True
-                    )
+                begun = replace(fresh, turns=turns)
+                for split in self._splits(begun, number, spec, symbol):
+                    yield from self._chosen(begun, number, spec, split, symbol, opens=True)
 
     def _turns(self, number: int) -> tuple[int, ...]:
         hint = self._hint(number)
@@ -148,7 +156,7 @@ class Search:
             return
         symbols = self._tileable(number, spec, state.turns) if state.turns > 1 else [""]
         for symbol in symbols:
-            for split in self._splits(number, spec, symbol, state.turns, state.held):
+            for split in self._splits(state, number, spec, symbol):
                 yield from self._chosen(state, number, spec, split, symbol, opens=False)
 
     def _tileable(self, number: int, spec: OpSpec, turns: int) -> list[str]:
@@ -166,25 +174,49 @@ class Search:
                 kept.append(symbol)
         return kept
 
-    def _splits(
-        self, number: int, spec: OpSpec, symbol: str, turns: int, held: Mapping[str, Stay]
-    ) -> list[Split]:
-        """Splits worth a look: the best by a quick guess of those that find what they need."""
+    def _splits(self, state: State, number: int, spec: OpSpec, symbol: str) -> list[Split]:
+        """Splits worth a look: the best by a quick guess of those that find what they need, and
+        fewer of those that have to get it first."""
+        needs = [(p, a.name) for p, a in enumerate(spec.inputs) if a.name in state.held]
         if self.fixed is not None:
             listed = [self.fixed[number]]
         else:
-            listed = self._listed(number, spec, any(arg.name in held for arg in spec.inputs))
+            listed = self._listed(number, spec, bool(needs))
         ranked = []
         for split in listed:
-            slicing = self._slicing(number, split, symbol, turns)
-            if slicing is None:
-                continue
-            needs = [(p, a.name) for p, a in enumerate(spec.inputs) if a.name in held]
-            if all(held[name].serves(slicing.stay(p)) for p, name in needs):
-                ranked.append((slicing.guess, split))
-        ranked.sort()
-        best = list(dict.fromkeys((split.parts, split.replicas) for _, split in ranked))
-        return [s for _, s in ranked if (s.parts, s.replicas) in best[: self.choices]]
+            sliced = self._slicing(number, split, symbol, state.turns)
+            if sliced is not None and not sliced.mixed & (state.held.keys() - state.copied):
+                ranked.append((sliced.guess, split, sliced))
+        ranked.sort(key=lambda entry: entry[:2])
+        lacking = {
+            split: [
+                (name, need)
+                for position, name in needs
+                if not state.held[name].serves(need := sliced.stay(position))
+            ]
+            for _, split, sliced in ranked
+        }
+        ready = self._ready([split for split in lacking if not lacking[split]])
+        if self.fixed is not None or (ready and is_pointwise(spec.op)):
+            return ready
+        return ready + self._fetching(state, {s: lack for s, lack in lacking.items() if lack})
+
+    def _ready(self, ordered: Sequence[Split]) -> list[Split]:
+        best = list(dict.fromkeys((split.parts, split.replicas) for split in ordered))
+        return [s for s in ordered if (s.parts, s.replicas) in best[: self.choices]]
+
+    def _fetching(
+        self, state: State, lacking: Mapping[Split, Sequence[tuple[str, Stay]]]
+    ) -> list[Split]:
+        """One order of the cores is enough where tensors move anyway."""
+        found: dict[Any, Split] = {}
+        for split, needs in lacking.items():
+            same = split.parts, split.replicas
+            if len(found) >= _FETCHED:
+                break
+            if same not in found and all(self.preparing.can(state, *need) for need in needs):
+                found[same] = split
+        return list(found.values())
 
     def _listed(self, number: int, spec: OpSpec, bound: bool) -> list[Split]:
         """Splits to choose from; ``bound``: many more, as few fit what the cores hold."""
@@ -236,11 +268,33 @@ class Search:
         self, state: State, number: int, spec: OpSpec, split: Split, symbol: str, opens: bool
     ) -> Iterator[State]:
         """The states after an operation with a split, one for every place of its result."""
-        graph, turns = self.graph, state.turns
-        slicing = self._slicing(number, split, symbol, turns)
+        slicing = self._slicing(number, split, symbol, state.turns)
         assert slicing is not None
-        resident = {a.name for a in spec.inputs if a.name in state.held}
+        if self.fixed is not None:
+            yield from self._placed(state, number, spec, split, slicing, symbol, opens, opens)
+            return
+        before = replace(state, extra=0)
+        for ready in self.preparing.prepared(before, number, spec, slicing, opens):
+            begins = opens and not ready.extra
+            yield from self._placed(ready, number, spec, split, slicing, symbol, begins, opens)
+
+    def _placed(
+        self,
+        state: State,
+        number: int,
+        spec: OpSpec,
+        split: Split,
+        slicing: Sliced,
+        symbol: str,
+        opens: bool,
+        launches: bool,
+    ) -> Iterator[State]:
+        """The states after an operation that finds what it needs."""
+        graph, turns = self.graph, state.turns
+        resident = self._resident(state, spec, slicing)
         for position, arg in enumerate(spec.inputs):
+            if arg.name in resident:
+                continue
             stay = state.written.get(arg.name)
             if stay is not None and not stay.serves(slicing.stay(position)):
                 return
@@ -257,7 +311,8 @@ class Search:
                 if arg.name in stays:
                     alive[arg.name] = held[arg.name] = made[arg.name]
             if sum(stay.nbytes for stay in alive.values()) > self.room:
-                self.was_full = True
+                # What was fetched can do without: loops are for what operations need.
+                self.was_full |= not state.called
                 continue
             outside = {a.name for a in spec.args} - resident - stays
             touched = state.touched | outside
@@ -271,13 +326,32 @@ class Search:
                 for a in makes
                 if a.name not in stays
             }
-            choice = Choice(spec, split, opens, frozenset(resident | stays), symbol, turns)
-            cost = self._seconds(number, slicing, choice) + (self.costs.launch if opens else 0.0)
+            names = {name: state.called.get(name, name) for name in resident}
+            local = frozenset(names.values()) | stays
+            choice = Choice(_called(spec, names), split, opens, local, symbol, turns)
+            cost = self._seconds(number, slicing, choice) + (self.costs.launch if launches else 0.0)
             if cost == math.inf:
                 continue
             yield State(
-                (*state.choices, choice), state.seconds + cost, held, written, touched, turns
+                (*state.choices, choice),
+                state.seconds + cost,
+                held,
+                written,
+                touched,
+                turns,
+                {name: state.called[name] for name in held if name in state.called},
+                state.copied & held.keys(),
             )
+
+    def _resident(self, state: State, spec: OpSpec, slicing: Sliced) -> set[str]:
+        """Inputs that an operation finds on the cores."""
+        held = {a.name for a in spec.inputs if a.name in state.held}
+        lacking = {
+            a.name
+            for position, a in enumerate(spec.inputs)
+            if a.name in held and not state.held[a.name].serves(slicing.stay(position))
+        }
+        return held - lacking - slicing.mixed
 
     def _seconds(self, number: int, slicing: Sliced, choice: Choice) -> float:
         spec, split = choice.undecided, choice.split
@@ -294,3 +368,14 @@ class Search:
             except Unsupported as error:
                 known[key], self.refused = math.inf, error
         return known[key]
+
+
+def _called(spec: OpSpec, names: Mapping[str, str]) -> OpSpec:
+    """The operation on what the cores fetched for it."""
+    if all(name == called for name, called in names.items()):
+        return spec
+
+    def named(arg: TensorArg) -> TensorArg:
+        return replace(arg, name=names.get(arg.name, arg.name)) if arg.is_input else arg
+
+    return replaced(spec, args=named)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from spyrelab.opspec import operation_names
@@ -14,6 +15,8 @@ from spyrelab.opspec.row_space import normal_axes
 from spyrelab.opspec.spec import OpSpec
 
 __all__ = [
+    "ATTENTION",
+    "GATHER",
     "Role",
     "Signature",
     "is_pointwise",
@@ -67,15 +70,19 @@ _SOFTMAX = ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward"
 _NORMS = ("layer_norm", "rms_norm")
 _PRODUCTS = ("mm", "bmm", "matmul", "linear")
 _BIASED_PRODUCTS = ("addmm", "baddbmm")
-_ATTENTION = "attention"
+ATTENTION = "attention"
 _ATTENTION_OPERANDS = ("BHMD", "BHND", "BHNE", "BHMN", "BHME", "BHM")
 """Queries, keys, values, perhaps a mask, result, logsumexp.  Where query heads share keys and
 values, H are the heads of these, and G the query heads of each."""
+GATHER = "all_gather"
+"""Not an operation of PyTorch: cores of a group give each other what they hold of a tensor.
+``gathered`` says which symbol counts all that the group holds, by the one that counts a part."""
 _MOST_JOINED = 8
 _LEAST_SHARED = 32
 """Rows of joined tensors: cores cannot share the dimension along which they are joined."""
 
 
+@cache
 def _pointwise() -> Mapping[str, Any]:
     """The table of pointwise operations, filled."""
     operation_names()
@@ -112,7 +119,7 @@ def space_of(
         return {**space, "M": rows, "N": columns, "K": sizes[first][-1]}
     if op == "cat":
         return _joined_space(sizes, results[0])
-    if op == _ATTENTION:
+    if op == ATTENTION:
         if len(sizes) < 3 or any(len(size) != 4 for size in sizes) or len(results) != 2:
             return None
         entries, heads, rows, depth = sizes[0]
@@ -173,11 +180,16 @@ def signature(
         bias = [result] * (inputs - 2)
         operands = [*bias, *factors] if op in _BIASED_PRODUCTS else [*factors, *bias]
         return _made([*operands, result], names, [depth], Role.SUM)
+    if op == GATHER:
+        joined: Mapping[str, str] = info["gathered"]
+        parts = tuple(name for name in names if name not in joined.values())
+        whole = tuple(joined.get(name, name) for name in parts)
+        return _made([parts, whole], names, tuple(joined.values()), Role.WHOLE)
     if op == "cat":
         at, kept = int(info.get("dim", 0)), names[: -inputs - 1]
         lines = [(*kept[:at], own, *kept[at:]) for own in names[-inputs - 1 :]]
         return _made(lines, names, names[-inputs - 1 :], Role.WHOLE)
-    if op == _ATTENTION:
+    if op == ATTENTION:
         operands = [tuple(own) for own in _ATTENTION_OPERANDS]
         if "G" in names:
             queries = [0, *range(3, len(operands))]

@@ -7,13 +7,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from spyrelab.opspec.spec import OpSpec
+import numpy as np
+from numpy.typing import NDArray
+
+from spyrelab.opspec.spec import OpSpec, TensorArg
+from spyrelab.tiling.buffers import holding
 from spyrelab.tiling.candidates import Split, with_split
 from spyrelab.tiling.cost import structure
+from spyrelab.tiling.cut import Slicing
 from spyrelab.tiling.loops import replaced
 from spyrelab.tiling.stays import Stay
 
 __all__ = ["Choice", "Graph", "State", "marked"]
+
+_AHEAD = 8
+"""Operations among which a tensor that is kept has to find another reader."""
+
+_WORTH = 1 / 20
+"""Share of the bytes of an operation's tensors below which it is not worth a look to keep one."""
 
 
 def marked(spec: OpSpec, resident: Container[str]) -> OpSpec:
@@ -41,6 +52,32 @@ class Graph:
         """Number of the last operation that touches a tensor."""
         return self._last[name]
 
+    def is_worth_keeping(self, number: int, name: str) -> bool:
+        """Whether operations that come soon read what this one reads of a tensor, and enough."""
+        key = number, name
+        if key not in self._worth:
+            self._worth[key] = self._is_worth_keeping(number, name)
+        return self._worth[key]
+
+    def _is_worth_keeping(self, number: int, name: str) -> bool:
+        spec = self.specs[number]
+        mine = [arg for arg in spec.inputs if arg.name == name]
+        total = sum(arg.layout.nbytes for arg in spec.args)
+        if any(arg.layout.nbytes < _WORTH * total for arg in mine):
+            return False
+        boxes = [_whole(spec, arg) for arg in mine]
+        return any(
+            _meet(box, _whole(later, arg))
+            for later in self.specs[number + 1 : number + 1 + _AHEAD]
+            for arg in later.inputs
+            if arg.name == name
+            for box in boxes
+        )
+
+    @cached_property
+    def _worth(self) -> dict[tuple[int, str], bool]:
+        return {}
+
     def is_inner(self, name: str) -> bool:
         """Whether a tensor is made here by one operation, read only then, and used up."""
         return name in self._inner
@@ -62,6 +99,15 @@ class Graph:
         for number, spec in enumerate(self.specs):
             found |= {arg.name: number for arg in spec.args}
         return found | dict.fromkeys(self.live_out, len(self.specs))
+
+
+def _whole(spec: OpSpec, arg: TensorArg) -> NDArray[np.int64]:
+    alone = with_split(spec, Split((1,) * len(spec.iteration_space)))
+    return holding(Slicing.of(alone), arg).boxes[0]
+
+
+def _meet(mine: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    return bool(((mine[:, 0] < other[:, 1]) & (other[:, 0] < mine[:, 1])).all())
 
 
 class Choice(NamedTuple):
@@ -100,6 +146,12 @@ class State:
         Device tensors of this bundle.
     turns : int
         Of the loop round this bundle.
+    called : mapping of str to str
+        Names of what the cores fetched, by tensor.
+    copied : frozenset of str
+        Tensors among those held that lie in device memory too.
+    extra : int
+        Operations that were done for the next one.
     """
 
     choices: tuple[Choice, ...] = ()
@@ -108,6 +160,9 @@ class State:
     written: Mapping[str, Stay] = field(default_factory=dict)
     touched: frozenset[str] = frozenset()
     turns: int = 1
+    called: Mapping[str, str] = field(default_factory=dict)
+    copied: frozenset[str] = frozenset()
+    extra: int = 0
 
     @property
     def key(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spyrelab.machine import Machine
 from spyrelab.opspec import element_type
@@ -16,21 +16,35 @@ __all__ = ["Sliced", "Stay"]
 
 
 class Stay(NamedTuple):
-    """What the cores have of a tensor: in the first turn of the loop, and in all turns."""
+    """What the cores have of a tensor: in the first turn of the loop, and in all turns.
+
+    ``maker`` is the operation whose operand at ``position`` it is; ``gaps`` is what
+    `Slicing.gaps` says of it.
+    """
 
     now: Held
     all: Held
     nbytes: int
     key: bytes
+    maker: Sliced
+    position: int
+    gaps: Any = None
 
     def serves(self, other: Stay) -> bool:
         """Whether every core finds what it needs, in every turn."""
         if not self.nbytes:
             return False
+        if self.gaps is not None:
+            return self.gaps == other.gaps and self.key == other.key
         if self.key == other.key:
             return True
-        offset = self.now.offset_of(other.now)
-        return offset is not None and offset == self.all.offset_of(other.all)
+        apart = self.now.apart(other.now)
+        if apart is None:
+            return False
+        if self.all is self.now and other.all is other.now:
+            return True
+        always = self.all.apart(other.all)
+        return always is not None and bool((apart == always).all())
 
     def nowhere(self) -> Stay:
         """The same where no core can rely on finding anything."""
@@ -48,12 +62,30 @@ class Sliced:
         """What the cores touch of the operand at a position."""
         if position not in self._stays:
             arg = self.slicing.spec.args[position]
-            now = holding(self.slicing, arg, whole=False)
-            every = holding(self.slicing, arg)
+            now = every = holding(self.slicing, arg, whole=False)
+            if self._is_looped:
+                every = holding(self.slicing, arg)
             nbytes = now.nbytes(element_type(arg.dtype).itemsize)
             key = now.boxes.tobytes() + every.boxes.tobytes()
-            self._stays[position] = Stay(now, every, nbytes, key)
+            self._stays[position] = Stay(
+                now, every, nbytes, key, self, position, self.slicing.gaps(arg)
+            )
         return self._stays[position]
+
+    @cached_property
+    def mixed(self) -> frozenset[str]:
+        """Tensors of which different operands are different parts: these have no one place."""
+        keys: dict[str, bytes] = {}
+        found = set()
+        for position, arg in enumerate(self.slicing.spec.inputs):
+            key = self.stay(position).key
+            if keys.setdefault(arg.name, key) != key:
+                found.add(arg.name)
+        return frozenset(found)
+
+    @cached_property
+    def _is_looped(self) -> bool:
+        return any(cut.turns > 1 for cut in self.slicing.cuts.values())
 
     @cached_property
     def shared(self) -> tuple[str, ...]:

@@ -9,10 +9,11 @@ import numpy as np
 
 from spyrelab.machine import SPYRE, Machine
 from spyrelab.opspec import element_type
+from spyrelab.opspec.attention_plan import SCORE_SECONDS
 from spyrelab.opspec.spec import TensorArg
 from spyrelab.tiling.buffers import holding
 from spyrelab.tiling.cut import Slicing
-from spyrelab.tiling.signature import is_product, signature_of
+from spyrelab.tiling.signature import ATTENTION, is_product, signature_of
 from spyrelab.timing import CONSTANTS, Contraction
 from spyrelab.timing.contraction import read_rate, seconds
 
@@ -50,7 +51,17 @@ def guess(slicing: Slicing, machine: Machine = SPYRE) -> float:
         if arg.is_input:
             rate = float(read_rate(sharers, slicing.cores, CONSTANTS, machine))
         port += distinct / rate
+    if slicing.spec.op == ATTENTION:
+        core = max(core, _scores_seconds(slicing, machine))
     return max(port, core) + _partners(slicing) * 1e-7
+
+
+def _scores_seconds(slicing: Slicing, machine: Machine) -> float:
+    """Seconds of one core's scores: elementwise work and two products."""
+    lengths = {symbol: cut.step * cut.turns for symbol, cut in slicing.cuts.items()}
+    wide = lengths.pop("D") + lengths.pop("E")
+    macs = machine.macs_per_cycle["f16"] * machine.clock_hz
+    return math.prod(lengths.values()) * (SCORE_SECONDS + wide / macs)
 
 
 def _product(slicing: Slicing, machine: Machine) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -176,9 +177,18 @@ def _box(
 
 
 def full(value: Any, cores: int) -> np.ndarray:
-    """A number as an array over cores."""
+    """A number as an array over cores; not to be written to."""
+    if type(value) is int:
+        return _filled(value, cores)
     array = np.asarray(value, np.int64)
     return np.full(cores, array) if array.ndim == 0 else array
+
+
+@lru_cache(maxsize=4096)
+def _filled(value: int, cores: int) -> np.ndarray:
+    array = np.full(cores, value, np.int64)
+    array.flags.writeable = False
+    return array
 
 
 def clipped(lows: np.ndarray, highs: np.ndarray) -> np.ndarray:

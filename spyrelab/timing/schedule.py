@@ -134,6 +134,7 @@ class _Clock:
         self.waiting = False
         self.times = 1
         self.last = start.copy()
+        self.owns: dict[Step, np.ndarray] = {}
 
     def finish(self) -> Schedule:
         end = float(self.last.max())
@@ -165,8 +166,7 @@ class _Clock:
 
     def _step(self, step: Step, into: dict[Value, np.ndarray] | None) -> None:
         state = self.state
-        # Minus infinity for cores that take no part: their clocks then stay what they are.
-        own = np.where(step.seconds >= 0, step.seconds, -np.inf)
+        own = self._own(step)
         free = state.free.get(step.engine, self.start)
         begin = np.maximum(np.maximum(free, self._operands(step)), state.issue)
         if into is not None or (self.waiting and step.engine is Engine.LOAD):
@@ -196,10 +196,18 @@ class _Clock:
             done = np.maximum(done, free)
         return done
 
+    def _own(self, step: Step) -> np.ndarray:
+        """Seconds of a step on each core; steps in loops are asked for again and again."""
+        found = self.owns.get(step)
+        if found is None:
+            # Minus infinity for cores that take no part: their clocks then stay what they are.
+            found = self.owns[step] = np.where(step.seconds >= 0, step.seconds, -np.inf)
+        return found
+
     def _through_port(self, step: Step, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
         active = end > -np.inf
         work = step.port_seconds * self.stretch
-        first = float(begin[active].min()) if active.any() else 0.0
+        first = float(begin.min(where=active, initial=np.inf)) if active.any() else 0.0
         # Idle time of the port counts for nothing, but what an iteration leaves is caught up.
         base = max(float(self.state.port[0]), first - self.credit)
         self.state.port = np.array([base + work])

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.emulator.groups import Exchange, exchanges, resolve
+from spyrelab.emulator.groups import Exchange, exchanges
 from spyrelab.ktir import Function, Operation, Region, TensorType, Value
 from spyrelab.ktir.element_access import STORED
 from spyrelab.timing.arguments import Arguments
 from spyrelab.timing.engines import arithmetic_steps, barrier_step, exchange_step
 from spyrelab.timing.errors import TimingError
+from spyrelab.timing.exchanging import resolved
 from spyrelab.timing.index_tensors import MAKERS, make_tensor
 from spyrelab.timing.looks import Looks
 from spyrelab.timing.motion import Moving, Turn
@@ -177,7 +178,7 @@ class Walker(Values):
     def exchange(self, maker: Operation) -> Exchange:
         """Who takes part in a future."""
         if maker not in self.resolved:
-            self.resolved[maker] = resolve(maker, self.takers[maker], self.grid)
+            self.resolved[maker] = resolved(maker, self.takers[maker], self.grid)
         return self.resolved[maker]
 
     # -- loops -------------------------------------------------------------------------------

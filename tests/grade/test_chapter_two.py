@@ -1,74 +1,21 @@
-"""Chapter 2 under the grader: both ends, its budgets, and its own cheats."""
+"""Chapter 2 under the grader: what is given, and its own cheats."""
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import spyrelab.grade as package
-from spyrelab import cli
-from spyrelab.grade import Status, WrongError, check, estimate_program, expect, grade
-from spyrelab.grade.judge import judge
-from spyrelab.grade.subject import Subject
-from spyrelab.grade.task import graded_tests
+from spyrelab.grade import Status, WrongError, check, estimate_program, grade
 from spyrelab.grade.tree import load_module
 from spyrelab.ktir import F16, Builder
 
 ROOT = Path(__file__).parents[2]
 SOLUTIONS = ROOT / "solutions" / "ch02_time.py"
 GIVEN = load_module(ROOT / "exercises" / "given_ch02.py")
-TESTS = graded_tests(sorted((ROOT / "exercises").glob("test_ch02*.py")))
-
-
-def graded(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
-    code = cli.main(["grade", "ch02", "--json", *arguments])
-    return code, json.loads(capsys.readouterr().out)
-
-
-def test_pristine_exercises_score_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    code, report = graded(capsys=capsys)
-    assert (code, report["score"], len(report["tests"])) == (1, 0, 7)
-    assert {test["status"] for test in report["tests"]} == {"not started"}
-
-
-def test_solutions_score_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    code, report = graded("--impl", "solutions", capsys=capsys)
-    assert code == 0, report
-    assert report["score"] == report["max_score"] == len(TESTS)
-
-
-def test_solutions_pass_for_other_seeds() -> None:
-    for seed in (1, 2, 3):
-        results = grade("ch02", "solutions", seed=seed)
-        assert all(result.status is Status.PASSED for result in results), (seed, results)
-
-
-def test_every_test_has_two_hints() -> None:
-    assert len({test.task for test in TESTS}) == 7
-    for test in TESTS:
-        assert len(test.hints) == 2 and test.purpose.endswith("."), test.name
-
-
-def test_budgets_follow_from_the_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A budget is what the model answer needs, with at most half as much again."""
-    seen: list[tuple[str, float]] = []
-
-    def note(value: int, budget: int, what: str) -> None:
-        seen.append((what, value / budget))
-        expect.expect_at_most(value, budget, what)
-
-    monkeypatch.setattr(package, "expect_at_most", note)
-    tests = graded_tests(sorted((ROOT / "exercises").glob("test_ch02*.py")))
-    for test in tests:
-        verdict = judge(test, Subject.of_file(SOLUTIONS), GIVEN, 0)
-        assert verdict.status is Status.PASSED, verdict.output
-    assert len(seen) >= 10
-    assert all(2 / 3 <= ratio <= 1 for _, ratio in seen), seen
 
 
 def test_given_programs_are_slower_than_the_budgets() -> None:

@@ -35,6 +35,10 @@ def written_inside(x: Any) -> Any:
     return y
 
 
+def scattered(x: Any) -> Any:
+    return torch.diagonal_scatter(x, x[0, :4]), torch.slice_scatter(x, x[:2] * 2, 0, 1, 3)
+
+
 def masked(x: Any) -> Any:
     below = x.masked_fill(x < 0, float("-inf")).softmax(-1)
     return torch.where(x > 0, x, 0.0), below, x.tril(), x.argmax(-1), (x > 0).any(1)
@@ -87,6 +91,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
     twice,
     written_views,
     written_inside,
+    scattered,
     masked,
     empty,
     zero_dimensional,

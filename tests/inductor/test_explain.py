@@ -70,3 +70,24 @@ def test_mistakes() -> None:
         spyrelab.explain(function, device(4, 4), device(4, 4), stage="ast")
     with pytest.raises(CompileError, match="nothing was compiled"):
         spyrelab.explain(lambda x: x, device(4))
+
+
+def test_explaining_inside_what_is_explained_ends() -> None:
+    def function(x: Any) -> Any:
+        spyrelab.explain(lambda y: y + 1, x)
+        return x * 2
+
+    assert "mul" in str(spyrelab.explain(function, device(4, 4), stage="plan"))
+
+
+def test_graphs_of_the_host_alone_stay_eager() -> None:
+    with pytest.raises(CompileError, match="nothing was compiled"):
+        spyrelab.explain(lambda x: x + 1, torch.ones(3))
+
+
+def test_an_unknown_planner_is_refused() -> None:
+    with (
+        config.patch(planner="best"),
+        pytest.raises(torch._inductor.exc.InductorError, match="'best': choose one of joint"),
+    ):
+        torch.compile(torch.exp)(device(4, 4))

@@ -70,3 +70,16 @@ def test_a_fallback_is_one_line(caplog: Any) -> None:
     assert line.startswith("aten.linalg_inv_ex.default (File")
     assert "test_registration.py" in line
     assert "each call moves 132 bytes" in line
+
+
+def test_dynamo_leaves_all_that_an_eager_operation_runs_alone() -> None:
+    x = device(1, 4, 64)
+    torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    seen = {
+        name.split(".")[1]
+        for name, module in list(sys.modules.items())
+        if name.startswith("spyrelab.")
+        and (file := getattr(module, "__file__", None))
+        and not torch._dynamo.trace_rules.check_file(file).skipped
+    }
+    assert seen <= {"bench", "book", "cli", "commands", "grade", "inductor", "models"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.case import Case, Chapter, no_torch
 from spyrelab.bench.predictions import BEST_SPLIT
 from spyrelab.bench.published import measured_splits
 from spyrelab.kernels import CATALOGUE
@@ -18,13 +18,9 @@ TIMES = ("roofline", "schedule", "measured")
 HOST = ("roofline", "schedule", "vm")
 
 
-def _no_torch(_: Mapping[str, Any], __: Mapping[str, Any]) -> Callable[[], object]:
-    raise NotImplementedError("chapter 2 compares predictions with the card, not with PyTorch")
-
-
 def _case(kernel: str, shape: str, parameters: Mapping[str, Any], **options: Any) -> Case:
     chosen = CATALOGUE[kernel]
-    return Case(chosen, shape, parameters, _no_torch, F16_STEP, ROUNDED_ONCE, **options)
+    return Case(chosen, shape, parameters, no_torch, F16_STEP, ROUNDED_ONCE, **options)
 
 
 def _products() -> Iterator[Case]:

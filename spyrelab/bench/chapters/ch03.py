@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.case import Case, Chapter, no_torch
 from spyrelab.bench.devices import COPY, DISPATCH, MODULE, OPERATIONS
 from spyrelab.bench.torch_modules import MODULES
 from spyrelab.kernels import Kernel
@@ -17,14 +17,10 @@ ONE_OPERATION = "float32 on both sides; sums may be in another order"
 MANY_OPERATIONS = "float32 on both sides; some ten operations, forward and backward"
 
 
-def _no_torch(_: Mapping[str, Any], __: Mapping[str, Any]) -> Callable[[], object]:
-    raise NotImplementedError("chapter 3 runs torch on devices, not into given tensors")
-
-
 def _case(
     kernel: Kernel, shape: str, tolerance: float, reason: str, detail: bool = False, **given: Any
 ) -> Case:
-    return Case(kernel, shape, given, _no_torch, tolerance, reason, detail=detail)
+    return Case(kernel, shape, given, no_torch, tolerance, reason, detail=detail)
 
 
 def _operations() -> Iterator[Case]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.case import Case, Chapter, no_torch
 from spyrelab.bench.layouts import PLACEMENT, PRODUCT, PRODUCTS, RESTICKIFY, TRANSFER
 from spyrelab.kernels import Kernel
 from spyrelab.layout.graph_examples import GRAPHS
@@ -26,10 +26,6 @@ QUICK_GRAPHS = (
 """The graphs that a quick bench places; the others are its details."""
 
 
-def _no_torch(_: Mapping[str, Any], __: Mapping[str, Any]) -> Callable[[], object]:
-    raise NotImplementedError("chapter 4 compares layouts with each other, not with PyTorch")
-
-
 def _case(
     kernel: Kernel,
     shape: str,
@@ -38,7 +34,7 @@ def _case(
     **options: Any,
 ) -> Case:
     settings = {"tolerance": 0.0, "reason": EXACT, **options}
-    return Case(kernel, shape, parameters, _no_torch, implementations=implementations, **settings)
+    return Case(kernel, shape, parameters, no_torch, implementations=implementations, **settings)
 
 
 def _transfers() -> Iterator[Case]:

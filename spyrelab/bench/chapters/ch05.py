@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.case import Case, Chapter, no_torch
 from spyrelab.bench.tiling import BLOCK
 from spyrelab.tiling.blocks import BLOCKS
 
@@ -19,10 +18,6 @@ QUICK = ("mlp", "highway", "convolution")
 """Blocks that a quick bench plans; the others are its details."""
 
 
-def _no_torch(_: Mapping[str, Any], __: Mapping[str, Any]) -> Callable[[], object]:
-    raise NotImplementedError("chapter 5 compares plans with each other, not with PyTorch")
-
-
 def _blocks(hidden: int) -> Iterator[Case]:
     for name in BLOCKS:
         for rows in ROWS:
@@ -32,7 +27,7 @@ def _blocks(hidden: int) -> Iterator[Case]:
                 BLOCK,
                 f"{name}-{rows}x{hidden}",
                 parameters,
-                _no_torch,
+                no_torch,
                 implementations=("per-op", "joint"),
                 tolerance=TOLERANCE,
                 reason=REASON,

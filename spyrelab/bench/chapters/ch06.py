@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from spyrelab.bench.case import Case, Chapter
+from spyrelab.bench.case import Case, Chapter, no_torch
 from spyrelab.bench.compiled_modules import COMPILED_MODULES
 from spyrelab.bench.inductor import COMPILED
 
@@ -19,10 +18,6 @@ QUICK = ("adapter", "highway")
 """Modules that a quick bench compiles; the others are its details."""
 
 
-def _no_torch(_: Mapping[str, Any], __: Mapping[str, Any]) -> Callable[[], object]:
-    raise NotImplementedError("chapter 6 runs modules on the device, not into given tensors")
-
-
 def _cases() -> Iterator[Case]:
     for rows in ROWS:
         for name in COMPILED_MODULES:
@@ -30,7 +25,7 @@ def _cases() -> Iterator[Case]:
                 COMPILED,
                 f"{name}-{rows}x1024",
                 {"module": name, "rows": rows},
-                _no_torch,
+                no_torch,
                 TOLERANCE,
                 REASON,
                 detail=name not in QUICK or rows != ROWS[0],

@@ -117,7 +117,8 @@ def run(
     """
     operands: list[Operand | str] = []
     values: list[float] = []
-    for given in set_apart(op, inputs, outputs):
+    apart = set_apart(op, inputs, outputs)
+    for given in apart:
         if isinstance(given, torch.Tensor):
             operand, address = operand_of(given)
             operands.append(operand)
@@ -133,7 +134,7 @@ def run(
     if recorder is None:
         runner_of(op, compiled)(values, [address for _, address in found])
     else:
-        recorder.note(op, inputs, outputs, attributes)
+        recorder.note(op, apart, outputs, attributes)
     return compiled
 
 

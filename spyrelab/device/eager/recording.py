@@ -79,7 +79,12 @@ class Recorder:
         attributes: Mapping[str, Any],
     ) -> None:
         """Add a launch."""
-        self.requests.append(Request(op, tuple(inputs), tuple(outputs), dict(attributes)))
+        # Operands as they are now: an operation of torch's own may resize or turn one later.
+        read = tuple(
+            given.detach() if isinstance(given, torch.Tensor) else given for given in inputs
+        )
+        written = tuple(output.detach() for output in outputs)
+        self.requests.append(Request(op, read, written, dict(attributes)))
 
 
 _state = threading.local()

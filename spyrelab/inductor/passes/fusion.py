@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from spyrelab.inductor.passes.interface import Outcome
 from spyrelab.inductor.passes.storages import reads
+from spyrelab.inductor.reach import see
 from spyrelab.inductor.recorded import Part, Recorded, Step
-from spyrelab.inductor.runs import plan_run, require_reached
+from spyrelab.inductor.runs import plan_run
 from spyrelab.inductor.specs import alone_in, problem_of, spec_of_step
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling import Plan
@@ -40,7 +41,7 @@ class Fusion:
         for step in recorded.steps:
             spec = spec_of_step(step, recorded.storages, alone)
             pairs.append((step, None if problem_of(spec) else spec))
-        require_reached(pairs)
+        see(pairs)
         parts = _parts(pairs, {view.name for view in recorded.results}, planner)
         return Outcome(replace(recorded, parts=tuple(parts)), tuple(_words(parts)))
 
