@@ -16,7 +16,7 @@ PACKAGE = ROOT / "spyrelab"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ["errors"],
+    ["errors", "arrival"],
     ["machine", "ktir"],
     ["emulator"],
     ["timing"],

@@ -15,6 +15,7 @@ from torch._inductor.codegen.common import (
     register_backend_for_device,
     register_device_op_overrides,
 )
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from spyrelab.inductor import config, internals
 from spyrelab.inductor.decompositions import decompositions
@@ -98,7 +99,9 @@ def _wrap_compile_fx() -> None:
 def _is_ours(graph: Any) -> bool:
     known = graph.__dict__.get("_spyre")
     if known is None:
-        known = graph.__dict__["_spyre"] = touches_device(graph.orig_gm)
+        # Others lower single operations in graphs of their own, outside any compilation.
+        compiled = isinstance(graph.fake_mode, FakeTensorMode)
+        known = graph.__dict__["_spyre"] = compiled and touches_device(graph.orig_gm)
         for seen in watchers if known else ():
             shown = graph.orig_gm.print_readable(print_output=False, include_stride=True)
             seen.graphs.append(shown)

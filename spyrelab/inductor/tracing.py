@@ -9,8 +9,8 @@ from torch._dynamo import trace_rules
 
 __all__ = ["install"]
 
-_DEVICE: tuple[str, ...] = ("device", "emulator", "errors", "kernels", "ktir", "layout", "machine")
-_DEVICE += ("opspec", "tiling", "timing", "viz")
+_DEVICE: tuple[str, ...] = ("arrival", "device", "emulator", "errors", "helion", "kernels", "ktir")
+_DEVICE += ("layout", "machine", "opspec", "tiling", "timing", "triton", "viz")
 
 
 def install() -> None:

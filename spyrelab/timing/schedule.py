@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from spyrelab.ktir import Value
-from spyrelab.timing.contraction import combine
+from spyrelab.timing.ahead import fits_twice, parted, pressure
 from spyrelab.timing.nodes import Engine, Iterations, Loop, Node, Step
 from spyrelab.timing.transfers import Card
 
@@ -237,13 +237,13 @@ class _Clock:
             self.state.ready[target] = self.state.ready[source]
 
     def _runs(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
-        double = _fits_twice(self.card, run.body)
+        double = fits_twice(self.card, run.body)
         # With room for one set of loads only, they wait until the last one has been used:
         # engines take turns, so they leave each other nothing to catch up and no wait.
         self.waiting = not double
-        self.credit, self.stretch = _pressure(self.card, run.body) if double else (0.0, 1.0)
-        loads, rest = _parted(run.body) if double else ([], list(run.body))
-        after = _parted(following)[0] if _fits_twice(self.card, following) else []
+        self.credit, self.stretch = pressure(self.card, run.body) if double else (0.0, 1.0)
+        loads, rest = parted(run.body) if double else ([], list(run.body))
+        after = parted(following)[0] if fits_twice(self.card, following) else []
         left = run.count - 1
         if not ahead:
             self._ahead(loads, commit=True)
@@ -365,37 +365,3 @@ def _in_step(shifts: dict[object, np.ndarray], period: np.ndarray) -> bool:
 def _close(one: np.ndarray, other: np.ndarray, part: float, least: float) -> bool:
     """``numpy.allclose`` for small finite arrays, without its overhead."""
     return bool((np.abs(one - other) <= least + part * np.abs(other)).all())
-
-
-def _parted(body: Sequence[Node]) -> tuple[list[Step], list[Node]]:
-    """Loads of an iteration that can go ahead of the one before, and the rest."""
-    if any(isinstance(n, Step) and n.fence for n in body):
-        return [], list(body)
-    ahead = [n for n in body if isinstance(n, Step) and n.engine is Engine.LOAD]
-    kept = {id(node) for node in ahead}
-    return ahead, [node for node in body if id(node) not in kept]
-
-
-def _fits_twice(card: Card, body: Sequence[Node]) -> bool:
-    """Whether the back end's share of the scratchpad holds the next iteration's loads."""
-    loads = [n for n in body if isinstance(n, Step) and n.engine is Engine.LOAD]
-    total = sum(float(n.counts["ddr_read"].max()) for n in loads if "ddr_read" in n.counts)
-    return total <= card.fraction * card.machine.lx_bytes
-
-
-def _pressure(card: Card, body: Sequence[Node]) -> tuple[float, float]:
-    """Port seconds of an iteration, and how much its engines slow each other down."""
-    steps = [n for n in body if isinstance(n, Step) and n.engine is not Engine.NONE]
-    port = sum(step.port_seconds for step in steps)
-    if len(steps) < sum(not isinstance(n, Step) or n.engine is not Engine.NONE for n in body):
-        return port, 1.0
-    busy: dict[Engine, list[np.ndarray]] = {}
-    for step in steps:
-        busy.setdefault(step.engine, []).append(step.seconds)
-    sums = (np.maximum(np.array(seconds), 0.0).sum(axis=0) for seconds in busy.values())
-    times = [port, *(float(array.max()) for array in sums)]
-    largest = max(times, default=0.0)
-    if largest <= 0:
-        return port, 1.0
-    together = float(combine([np.asarray(t) for t in times], card.constants.overlap_exponent))
-    return port * together / largest, together / largest

@@ -49,7 +49,7 @@ def triton_device() -> str:
     return "spyre"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def helion_device(triton_device: str) -> Iterator[str]:
     """The device that Helion kernels run on; tuners stay off, whatever the environment says."""
     pytest.importorskip("helion", reason="Helion is not installed")

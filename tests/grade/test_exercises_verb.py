@@ -26,7 +26,7 @@ def exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list_names_every_task(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["exercises", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["exercises"]
-    counts = {"ch01": 8, "ch02": 7, "ch03": 7, "ch04": 7, "ch05": 7, "ch06": 7}
+    counts = {"ch01": 8, "ch02": 7, "ch03": 7, "ch04": 7, "ch05": 7, "ch06": 7, "ch07": 8}
     tasks = [f"{name}.{i + 1}" for name, count in counts.items() for i in range(count)]
     assert [row["task"] for row in rows] == tasks
     assert cli.main(["exercises"]) == 0

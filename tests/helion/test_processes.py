@@ -94,3 +94,17 @@ def test_processes_agree(tmp_path):
 
     # Sums of 128 products of float16 at most; weights of attention are rounded before use.
     assert len(errors) == 6 and all(error < 2e-2 for error in errors.values()), errors
+
+
+AFTER_COMPILING = """
+import torch, spyrelab
+from spyrelab.helion.examples import softmax
+
+x = torch.randn(16, 96).half().to("spyre")
+torch.compile(lambda x: x + x)(x)
+print(str(float((softmax(x).cpu().float() - x.cpu().float().softmax(-1)).abs().max()) < 2e-3).lower())
+"""
+
+
+def test_kernels_compile_where_inductor_knows_the_device(tmp_path):
+    assert answer(start(AFTER_COMPILING, tmp_path, HELION_AUTOTUNE_EFFORT="none")) is True
