@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +42,8 @@ def run_model(args: argparse.Namespace) -> int:
     from spyrelab.models.presets import load_config
 
     config = load_config(args.program)
-    found = predict(config, args.batch, args.prompt, args.tokens, args.planner)
+    with _progress() as told:
+        found = predict(config, args.batch, args.prompt, args.tokens, args.planner, told)
     error = _error()
     if args.json:
         print_json({"schema": 1, "model": args.program, "error": error, **found.to_dict()})
@@ -52,6 +56,7 @@ def run_model(args: argparse.Namespace) -> int:
     sequences = f"{args.batch} x {args.prompt} tokens"
     print_line(f"prefill of {sequences}: {_range(found.prefill_seconds, error)}")
     print_line(f"each further token: {_range(found.token_seconds, error)}")
+    print_line(f"reading the weights alone takes {found.reading_seconds * 1e3:,.1f} ms")
     print_line(
         f"Error bar: matrix products are predicted within {error:.0%} in the median of the"
         " published measurements that ship with SpyreLab; other kernels were compared with few."
@@ -65,6 +70,22 @@ def run_model(args: argparse.Namespace) -> int:
             rows.append((f"{len(shares) - _KERNELS} more", f"{rest:.1%}"))
         print_table((f"{phase}: kernel", "share of time"), rows, right=("share of time",))
     return 0
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A line that changes on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("tracing the model ...") as status:
+
+        def told(done: int, total: int) -> None:
+            status.update(f"planning runs of operations: {done} of {total} ...")
+
+        yield told
 
 
 def _range(seconds: float, error: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from spyrelab.errors import SpyreLabError
 from spyrelab.inductor.errors import CompileError
@@ -16,7 +16,7 @@ from spyrelab.tiling.cost import structure
 from spyrelab.tiling.fetching import renamed
 from spyrelab.tiling.loops import Item, replaced
 
-__all__ = ["plan_once", "plan_run"]
+__all__ = ["Problem", "is_known", "plan_once", "plan_run", "problem_in", "remember"]
 
 _log = logging.getLogger("spyrelab.inductor")
 
@@ -35,16 +35,54 @@ def plan_run(
     SpyreLabError
         There is none, and the user has wishes.
     """
-    specs = [spec for _, spec in run if spec is not None]
-    made = {arg.name for spec in specs for arg in spec.outputs}
-    hints = [_hint(step, spec) for step, spec in run if spec is not None]
     try:
-        return [plan_once(specs, planner, made.intersection(wanted), hints)]
+        return [plan_once(*problem_in(run, wanted, planner))]
     except SpyreLabError as error:
         if any(step.hint for step, _ in run):
             raise
         _log.warning("%d operations are launched one by one: %s", len(run), error)
         return [step for step, _ in run]
+
+
+class Problem(NamedTuple):
+    """What `spyrelab.tiling.plan` is asked."""
+
+    specs: Sequence[OpSpec]
+    planner: str
+    live_out: Collection[str]
+    hints: Sequence[Hint] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Tensors in order of appearance."""
+        return tuple(dict.fromkeys(arg.name for spec in self.specs for arg in spec.args))
+
+    @property
+    def key(self) -> Any:
+        """What problems have in common that differ in names alone."""
+        numbers: dict[str, int] = {}
+        kinds = tuple(structure(spec, None, numbers) for spec in self.specs)
+        out = frozenset(numbers[name] for name in self.live_out)
+        return self.planner, kinds, out, repr(list(self.hints))
+
+    def solve(self) -> Plan:
+        """Ask.
+
+        Raises
+        ------
+        TilingError
+        """
+        return plan(self.specs, self.planner, live_out=self.live_out, hints=self.hints)
+
+
+def problem_in(
+    run: Sequence[tuple[Step, OpSpec | None]], wanted: Collection[str], planner: str
+) -> Problem:
+    """How a run is planned."""
+    specs = [spec for _, spec in run if spec is not None]
+    made = {arg.name for spec in specs for arg in spec.outputs}
+    hints = [_hint(step, spec) for step, spec in run if spec is not None]
+    return Problem(specs, planner, made.intersection(wanted), hints)
 
 
 def plan_once(
@@ -56,17 +94,24 @@ def plan_once(
     ------
     TilingError
     """
-    numbers: dict[str, int] = {}
-    kinds = tuple(structure(spec, None, numbers) for spec in specs)
-    out = frozenset(numbers[name] for name in live_out)
-    key = planner, kinds, out, repr(list(hints))
-    names = tuple(numbers)
+    problem = Problem(specs, planner, live_out, hints)
+    key, names = problem.key, problem.names
     if key not in _known:
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[key] = plan(specs, planner, live_out=live_out, hints=hints), names
+        remember(problem, problem.solve())
     found, before = _known[key]
     return found if names == before else _renamed(found, dict(zip(before, names, strict=True)))
+
+
+def is_known(problem: Problem) -> bool:
+    """Whether a problem like it was solved before."""
+    return problem.key in _known
+
+
+def remember(problem: Problem, found: Plan) -> None:
+    """Keep a plan for runs that differ in names alone."""
+    if len(_known) >= _MOST:
+        _known.clear()
+    _known[problem.key] = found, problem.names
 
 
 def _renamed(found: Plan, names: Mapping[str, str]) -> Plan:

@@ -73,6 +73,12 @@ def build_fake(config: Any, dtype: torch.dtype = torch.float16) -> FakeModel:
     library = transformers()
     if type(config) not in library.MODEL_FOR_CAUSAL_LM_MAPPING:
         raise UnknownModelError(f"{config.model_type} is no causal language model")
+    masked = type(config) in library.MODEL_FOR_MASKED_LM_MAPPING
+    if masked and getattr(config, "is_decoder", True) is False:
+        raise UnknownModelError(
+            f"{config.model_type} is an encoder, which has no tokens to predict one after another;"
+            ' say "is_decoder": true if it is meant as a decoder'
+        )
     how: dict[str, Any] = {}
     if hasattr(config, "num_local_experts") or hasattr(config, "num_experts"):
         how["experts_implementation"] = "batched_mm"

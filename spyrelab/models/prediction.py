@@ -7,7 +7,7 @@ priced; a layer that occurs forty times is planned once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,11 @@ from spyrelab.device.eager.launch import operand_in
 from spyrelab.device.eager.recording import CHECK
 from spyrelab.device.forms import Form, form_of, form_with_layout
 from spyrelab.inductor.calls import Call, Of
+from spyrelab.inductor.in_parallel import plan_ahead
 from spyrelab.inductor.planning import planned
 from spyrelab.inductor.recorded import Given, Recorded, Step, View, recorded
 from spyrelab.layout import SpyreTensorLayout
+from spyrelab.machine import SPYRE
 from spyrelab.models.layers import Argument, Part, Phase, Role, trace_layers
 from spyrelab.opspec import compile
 from spyrelab.tiling import Plan
@@ -102,6 +104,14 @@ class Prediction:
         """From one token to the next."""
         return _total(self.decode)
 
+    @property
+    def reading_seconds(self) -> float:
+        """To read every weight once at the sustained rate of the card's memory.
+
+        No token can be much faster; only of an embedding table of its own is little read.
+        """
+        return self.weight_bytes / SPYRE.ddr_read_bytes_per_second
+
     def shares(self, phase: str) -> list[tuple[str, float]]:
         """Share of each kind of kernel in a phase's time, largest first."""
         parts: tuple[PartTime, ...] = getattr(self, phase)
@@ -123,6 +133,7 @@ class Prediction:
             "cache_bytes": self.cache_bytes,
             "prefill_ms": self.prefill_seconds * 1e3,
             "token_ms": self.token_seconds * 1e3,
+            "reading_ms": self.reading_seconds * 1e3,
             "parts": [
                 {
                     "phase": phase,
@@ -143,7 +154,12 @@ def _total(parts: tuple[PartTime, ...]) -> float:
 
 
 def predict(
-    config: Any, batch: int = 1, prompt: int = 128, tokens: int = 128, planner: str = "joint"
+    config: Any,
+    batch: int = 1,
+    prompt: int = 128,
+    tokens: int = 128,
+    planner: str = "joint",
+    told: Callable[[int, int], None] = lambda done, total: None,
 ) -> Prediction:
     """Predict prefill and per-token time of a causal language model in float16.
 
@@ -155,6 +171,8 @@ def predict(
         Sequences, tokens of each that are known, tokens to generate.
     planner : str
         As `spyrelab.tiling.plan` takes it.
+    told : callable
+        Called with the number of planned runs of operations and that of all, as planning goes on.
 
     Raises
     ------
@@ -162,7 +180,12 @@ def predict(
         Weights and cache do not fit into device memory.
     """
     traced = trace_layers(config, batch, prompt, tokens)
-    times = {phase: tuple(_time_of(part, planner) for part in traced.of(phase)) for phase in Phase}
+    recorded = {part: recorded_part(part) for part in traced.parts}
+    plan_ahead(list(recorded.values()), planner, told=told)
+    times = {
+        phase: tuple(_time_of(part, recorded[part], planner) for part in traced.of(phase))
+        for phase in Phase
+    }
     return Prediction(
         times[Phase.PREFILL],
         times[Phase.DECODE],
@@ -175,8 +198,8 @@ def predict(
     )
 
 
-def _time_of(part: Part, planner: str) -> PartTime:
-    found = planned(recorded_part(part), planner)
+def _time_of(part: Part, recorded: Recorded, planner: str) -> PartTime:
+    found = planned(recorded, planner)
     kernels = list(_kernels(found))
     settled = sum(len(b.specs) for plan in found.plans for b in plan.bundles)
     return PartTime(part.name, part.count, tuple(kernels), settled, len(found.steps))

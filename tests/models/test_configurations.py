@@ -46,3 +46,10 @@ def test_dimensions_that_no_model_has(tmp_path: Path, fields: dict[str, Any], sa
 def test_what_transformers_cannot_build(tmp_path: Path) -> None:
     with pytest.raises(UnknownModelError, match=r"cannot build a llama model.*nope"):
         build_fake(config(tmp_path, hidden_act="nope"))
+
+
+def test_encoders_predict_no_tokens(tmp_path: Path) -> None:
+    bert = {"model_type": "bert", "num_key_value_heads": None}
+    with pytest.raises(UnknownModelError, match="bert is an encoder"):
+        build_fake(config(tmp_path, **bert))
+    assert build_fake(config(tmp_path, **bert, is_decoder=True)).model is not None

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from spyrelab.inductor import runs
+from spyrelab.inductor.in_parallel import plan_ahead
+from spyrelab.inductor.planning import planned
+from spyrelab.machine import SPYRE
 from spyrelab.models import ModelTooLargeError
-from spyrelab.models.prediction import Prediction, predict
+from spyrelab.models.layers import trace_layers
+from spyrelab.models.prediction import Prediction, predict, recorded_part
 from spyrelab.models.presets import load_config
 from tests.models.small import small_config
 
@@ -58,3 +63,27 @@ def test_what_was_asked_and_plain_values(found: Prediction) -> None:
 def test_a_model_that_is_too_large_is_refused(config: Any) -> None:
     with pytest.raises(ModelTooLargeError):
         predict(config, batch=1 << 22, prompt=512, tokens=4)
+
+
+def test_planning_in_processes_changes_nothing(config: Any, monkeypatch: Any) -> None:
+    traced = trace_layers(config, 2, 24, 4)
+    graphs = [recorded_part(part) for part in traced.parts]
+    made = {}
+    for processes in (1, 3):
+        known: dict[Any, Any] = {}
+        monkeypatch.setattr(runs, "_known", known)
+        seen: list[tuple[int, int]] = []
+        plan_ahead(graphs, "joint", processes, lambda *at: seen.append(at))  # noqa: B023
+        assert seen == [(n, len(known)) for n in range(len(known) + 1)] and len(known) > 3
+        made[processes] = {key: repr(plan) for key, (plan, _) in known.items()}
+
+        monkeypatch.setattr(runs.Problem, "solve", lambda problem: pytest.fail("planned again"))
+        for graph in graphs:
+            planned(graph, "joint")
+        monkeypatch.undo()
+    assert made[1] == made[3]
+
+
+def test_reading_the_weights(found: Prediction) -> None:
+    seconds = found.weight_bytes / SPYRE.ddr_read_bytes_per_second
+    assert found.reading_seconds == seconds and found.to_dict()["reading_ms"] == seconds * 1e3

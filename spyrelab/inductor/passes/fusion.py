@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from spyrelab.inductor.passes.interface import Outcome
 from spyrelab.inductor.passes.storages import reads
@@ -15,10 +16,7 @@ from spyrelab.inductor.specs import alone_in, problem_of, spec_of_step
 from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling import Plan
 
-__all__ = ["Fusion"]
-
-_Pair = tuple[Step, OpSpec | None]
-
+__all__ = ["Fusion", "Run", "runs_of"]
 
 @dataclass(frozen=True)
 class Fusion:
@@ -36,25 +34,38 @@ class Fusion:
         TilingError
             A wish of the user cannot be met.
         """
-        alone = alone_in(recorded)
-        pairs: list[_Pair] = []
-        for step in recorded.steps:
-            spec = spec_of_step(step, recorded.storages, alone)
-            pairs.append((step, None if problem_of(spec) else spec))
-        see(pairs)
-        parts = _parts(pairs, {view.name for view in recorded.results}, planner)
+        parts: list[Part] = []
+        for run in runs_of(recorded):
+            can = run.pairs[0][1] is not None
+            steps = [step for step, _ in run.pairs]
+            parts += plan_run(run.pairs, run.wanted, planner) if can else steps
         return Outcome(replace(recorded, parts=tuple(parts)), tuple(_words(parts)))
 
 
-def _parts(pairs: Sequence[_Pair], wanted: set[str], planner: str) -> list[Part]:
-    parts: list[Part] = []
+class Run(NamedTuple):
+    """Steps that follow each other, all of which can be cut or none, and names wanted later."""
+
+    pairs: list[tuple[Step, OpSpec | None]]
+    wanted: set[str]
+
+
+def runs_of(recorded: Recorded) -> list[Run]:
+    """All steps, in order."""
+    alone = alone_in(recorded)
+    pairs: list[tuple[Step, OpSpec | None]] = []
+    for step in recorded.steps:
+        spec = spec_of_step(step, recorded.storages, alone)
+        pairs.append((step, None if problem_of(spec) else spec))
+    see(pairs)
+    wanted = {view.name for view in recorded.results}
+    runs: list[Run] = []
     at = 0
-    for can, group in itertools.groupby(pairs, lambda pair: pair[1] is not None):
+    for _, group in itertools.groupby(pairs, lambda pair: pair[1] is not None):
         run = list(group)
         at += len(run)
         later = {view.name for step, _ in pairs[at:] for view in reads(step)}
-        parts += plan_run(run, wanted | later, planner) if can else [step for step, _ in run]
-    return parts
+        runs.append(Run(run, wanted | later))
+    return runs
 
 
 def _words(parts: Sequence[Part]) -> list[str]:
