@@ -13,6 +13,7 @@ from spyrelab.ktir import Operation, Value
 
 __all__ = [
     "BUNDLE_ATTRIBUTE",
+    "STAGES_ATTRIBUTE",
     "Access",
     "Engine",
     "Iterations",
@@ -23,6 +24,10 @@ __all__ = [
 
 BUNDLE_ATTRIBUTE = "spyrelab.bundle"
 """Of a function that runs several operations of a plan."""
+
+STAGES_ATTRIBUTE = "spyrelab.num_stages"
+"""Of a loop: sets of buffers for its loads. With one, an iteration waits for the last; without the
+attribute, or with more, the next iteration's loads go ahead where the scratchpad holds them."""
 
 
 class Engine(StrEnum):
@@ -147,6 +152,14 @@ class Loop:
     runs: tuple[Iterations, ...]
     carried: tuple[tuple[Value, Value, Value, Value], ...] = ()
     counted: bool = True
+
+    @property
+    def stages(self) -> int | None:
+        """Sets of buffers that the loop asks for; None where it leaves that to the card."""
+        asked = (
+            self.operation.attributes.get(STAGES_ATTRIBUTE) if self.operation is not None else None
+        )
+        return None if asked is None else int(asked)
 
 
 Node = Step | Loop

@@ -237,13 +237,14 @@ class _Clock:
             self.state.ready[target] = self.state.ready[source]
 
     def _runs(self, loop: Loop, run: Iterations, following: Sequence[Node], ahead: bool) -> None:
-        double = fits_twice(self.card, run.body)
+        asked = loop.stages != 1
+        double = asked and fits_twice(self.card, run.body)
         # With room for one set of loads only, they wait until the last one has been used:
         # engines take turns, so they leave each other nothing to catch up and no wait.
         self.waiting = not double
         self.credit, self.stretch = pressure(self.card, run.body) if double else (0.0, 1.0)
         loads, rest = parted(run.body) if double else ([], list(run.body))
-        after = parted(following)[0] if fits_twice(self.card, following) else []
+        after = parted(following)[0] if asked and fits_twice(self.card, following) else []
         left = run.count - 1
         if not ahead:
             self._ahead(loads, commit=True)

@@ -20,8 +20,9 @@ class SpyreOptions:
     Attributes
     ----------
     num_stages : int
-        Buffers that loops load into, where `tl.range` does not say: 2 or more let a load
-        overlap the work on the one before.
+        Buffers that loops load into, where `tl.range` does not say. The card lets the loads of
+        the next iteration go ahead wherever its scratchpad has room, so that 1, the default of
+        most callers, keeps nothing from that; ``tl.range(..., num_stages=1)`` does.
     launch_cooperative_grid : bool
         Accepted: all programs of a kernel with a grid barrier run at once anyway.
     default_dot_input_precision : str

@@ -8,6 +8,7 @@ import time
 import pytest
 import torch
 import triton
+import triton.language as tl
 
 import spyrelab
 from spyrelab.triton.launcher import ScratchpadError
@@ -145,3 +146,23 @@ def test_a_tuned_kernel_reads_its_index_arrays_in_dry_mode():
             kernels.count_rows[(32,)](out, lengths, BLOCK=64)
         spent.append(asked.seconds)
     assert spent[1] > 3 * spent[0]
+
+
+@triton.jit
+def squares(x, out, n, STAGES: tl.constexpr, BLOCK: tl.constexpr):
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in tl.range(0, n, BLOCK, num_stages=STAGES):
+        value = tl.load(x + start + tl.arange(0, BLOCK)).to(tl.float32)
+        total += tl.exp(value * value) * tl.sigmoid(value)
+    tl.store(out + tl.arange(0, BLOCK), total)
+
+
+def test_one_stage_keeps_loads_from_going_ahead():
+    x = torch.ones(64 * 1024, dtype=torch.float16, device="spyre")
+    out = torch.empty(2048, device="spyre")
+    took = {}
+    for stages in (1, 2, 3):
+        with spyrelab.triton.dry() as seen:
+            squares[(1,)](x, out, len(x), STAGES=stages, BLOCK=2048)
+        took[stages] = seen.seconds
+    assert took[2] == took[3] < 0.97 * took[1]
