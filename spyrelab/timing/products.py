@@ -41,6 +41,9 @@ CHAINS_PER_SEGMENT = 8
 """Chains of partners that one segment of the partial-sum ring carries without waiting: pairs 8
 apart are as fast as neighbours (KF-026, KF-030), pairs 16 apart are not."""
 
+_SLACK = 2.0
+"""Shares that are cut unevenly, or whose last tiles are padded, are a product all the same."""
+
 _TRANSPARENT = (
     *("arith.extf", "arith.truncf", "tensor.expand_shape", "tensor.collapse_shape"),
     *("tensor.reshape", "tensor.cast", "linalg.transpose"),
@@ -141,12 +144,34 @@ def plan_product(card: Card, product: Product, walked: Walked) -> Plan | None:
     left, right = walked.hulls[product.left], walked.hulls[product.right]
     steps = list(flatten(walked.nodes))
     macs = _total(steps, "ops_pt", card.cores)
-    if not macs.any():
+    if not macs.any() or not _is_one(product, walked, steps, macs):
         return None
     work = _contraction(card, product, walked, steps, macs)
     busy = price(work, card.machine, card.constants)
     nodes = product_nodes(card, product, work, busy, steps, macs, _partners(walked))
     return Plan(nodes, work, busy, (left.base, right.base))
+
+
+def _is_one(
+    product: Product, walked: Walked, steps: Sequence[tuple[Step, int]], macs: np.ndarray
+) -> bool:
+    """Whether a core's share is a product of its own, and not several here and there.
+
+    Of such a product of ``batch * m * n * k`` the three operands have ``batch * work**2`` elements,
+    multiplied by each other; what spans several has more.
+    """
+    core = int(macs.argmax())
+    sizes = []
+    for load in (product.left, product.right):
+        hull = walked.hulls[load]
+        sizes.append(float(clipped(hull.lows, hull.highs)[core]))
+    stored = [s.operation for s, _ in steps if s.engine is Engine.STORE]
+    for hull in (walked.hulls[o] for o in stored if o is not None and o in walked.hulls):
+        elements = clipped(hull.lows, hull.highs)
+        batch, _ = _batch(product, walked.hulls[product.left], walked.hulls[product.right], core)
+        most = _SLACK * batch * float(macs[core]) ** 2
+        return sizes[0] * sizes[1] * float(elements[core] or elements.max()) <= most
+    return True
 
 
 def _total(steps: Sequence[tuple[Step, int]], name: str, cores: int) -> np.ndarray:
