@@ -211,7 +211,7 @@ show(
 from spyrelab.inductor import internals
 
 needed = internals._NEEDED
-print(f"{len(needed)} private names of torch {torch.__version__.partition('+')[0]}, such as")
+print(f"Private names of torch {torch.__version__.partition('+')[0]}, such as")
 for name in ("compile_fx:compile_fx", "graph:GraphLowering.call_function"):
     print("  " + next(f"{path}: {why}" for path, why in needed.items() if path.endswith(name)))
 

@@ -9,7 +9,7 @@ import pytest
 from spyrelab import cli
 from spyrelab.bench.registry import all_chapters
 
-WITHOUT_PROGRAMS = ("ch03", "ch04", "ch05", "ch06")
+WITHOUT_PROGRAMS = ("ch03", "ch04", "ch05", "ch06", "ch07")
 """Chapters with cases that time a device or a planner, and not one program."""
 
 
