@@ -22,6 +22,7 @@ __all__ = ["VERBS", "main"]
 
 VERBS = (
     "info",
+    "doctor",
     "ktir",
     "estimate",
     "trace",
