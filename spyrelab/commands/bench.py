@@ -33,7 +33,9 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("names", nargs="*", metavar="CHAPTER", help="such as ch01; default all")
     what = parser.add_argument_group("what is run")
-    what.add_argument("--quick", action="store_true", help="a minute or two: fewer cases, the reference on less")
+    what.add_argument(
+        "--quick", action="store_true", help="a minute or two: fewer cases, the reference on less"
+    )
     what.add_argument(
         "--case",
         action="append",

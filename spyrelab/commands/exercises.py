@@ -1,9 +1,8 @@
-"""``spyrelab exercises``: list what there is to do, or start a chapter's file again."""
+"""``spyrelab exercises``: list what there is to do, start a file again, hand out a bundle."""
 
 from __future__ import annotations
 
 import argparse
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,16 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "exercises",
         help="list the exercises, or start a chapter again",
-        description="List the tasks of the exercises, or put a chapter's file back to how the"
-        " checkout came, keeping yours beside it.",
+        description="List the tasks of the exercises; put a chapter's file back to how it came,"
+        " keeping yours beside it; or write a bundle for students: chapters, exercises and tests,"
+        " without answers.",
     )
     parser.add_argument(
         "words",
         nargs="*",
-        metavar="list|reset|chNN",
-        help="list (the default) or reset, then a chapter such as ch01; reset needs one",
+        metavar="list|reset|export|chNN",
+        help="list (the default) or reset, then a chapter such as ch01, which reset needs; or"
+        " export, then a folder",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.set_defaults(run=run)
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
 
     resets = args.words[:1] == ["reset"]
     named = args.words[1:] if args.words[:1] in (["list"], ["reset"]) else args.words
+    if args.words[:1] == ["export"]:
+        return _export(args.words[1:], args.json)
     if resets:
         if len(named) != 1:
             raise UsageError("reset needs a chapter, such as ch01")
@@ -65,18 +68,30 @@ def _tasks(chapter: str) -> list[dict[str, Any]]:
 
 
 def _reset(path: Path, json: bool) -> int:
-    command = ["git", "show", f"HEAD:./{path.name}"]
-    try:
-        shown = subprocess.run(command, cwd=path.parent, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        raise UsageError(f"{path.name}: git has no earlier version of it here") from None
+    from spyrelab.grade.handed_out import pristine
+
+    content = pristine(path)
     kept = _free_name(path)
     kept.write_bytes(path.read_bytes())
-    path.write_bytes(shown.stdout)
+    path.write_bytes(content)
     if json:
         print_json({"reset": path.name, "kept": kept.name})
     else:
         print_line(f"{path.name} is as it came; yours is kept as {kept.name}")
+    return 0
+
+
+def _export(words: list[str], json: bool) -> int:
+    from spyrelab.grade.bundle import export
+
+    if len(words) != 1:
+        raise UsageError("export needs a folder that does not exist yet, or is empty")
+    target = Path(words[0])
+    written = export(target)
+    if json:
+        print_json({"exported": [str(path.relative_to(target)) for path in written]})
+    else:
+        print_line(f"{target}: {len(written)} files for students, without answers; see README.md")
     return 0
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spyrelab.commands.output import print_json, print_line
+from spyrelab.commands.output import print_json, print_line, print_table
 from spyrelab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "chapter", nargs="*", help="chapters, such as ch01, or tasks, such as ch01.2 (default: all)"
     )
+    parser.add_argument("--all", action="store_true", help="every chapter, which is the default")
     parser.add_argument(
         "--impl",
         default="exercises",
@@ -57,17 +58,52 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--hint, --seed and --seconds are numbers from 0 up")
     if args.junit and not args.junit.absolute().parent.is_dir():
         raise UsageError(f"--junit {args.junit}: no such folder")
-    results = _grade(args, args.chapter or chapters())
+    if args.all and args.chapter:
+        raise UsageError(f"either --all or {' '.join(args.chapter)}, not both")
+    wanted = args.chapter or chapters()
+    edited = _edited(wanted)
+    results = _grade(args, wanted)
     if args.junit:
         args.junit.write_text(as_junit(results, "spyrelab"), encoding="utf-8")
     if args.json:
-        print_json(as_json(results, args.hint))
+        print_json({**as_json(results, args.hint), "edited": edited})
     else:
         for result in results:
             _print(describe(result, args.hint), str(result.status))
+        if len({_chapter(result) for result in results}) > 1:
+            _print_points(results)
         print_line(summary(results), "bold")
+        if edited:
+            names = ", ".join(edited)
+            print_line(f"Not as handed out: {names}. Points count with the tests as they came.")
     score, most = totals(results)
     return 0 if score == most else 1
+
+
+def _edited(wanted: list[str]) -> list[str]:
+    """Tests that are not as they came, of the chapters that are graded."""
+    from spyrelab.grade.handed_out import edited
+    from spyrelab.grade.tree import find_chapter
+
+    names = dict.fromkeys(find_chapter(name.partition(".")[0]).name for name in wanted)
+    return [file for name in names for file in edited(find_chapter(name))]
+
+
+def _chapter(result: TaskResult) -> str:
+    return result.name.partition(".")[0]
+
+
+def _print_points(results: list[TaskResult]) -> None:
+    """A line for each chapter."""
+    rows = []
+    for name in dict.fromkeys(map(_chapter, results)):
+        mine = [result for result in results if _chapter(result) == name]
+        done = sum(str(result.status) == "passed" for result in mine)
+        score, most = sum(r.score for r in mine), sum(r.max_score for r in mine)
+        rows.append((name, f"{done} of {len(mine)}", f"{score:g}", f"{most:g}"))
+    print_line()
+    print_table(("chapter", "tasks", "points", "of"), rows, right=("tasks", "points", "of"))
+    print_line()
 
 
 def _grade(args: argparse.Namespace, wanted: list[str]) -> list[TaskResult]:

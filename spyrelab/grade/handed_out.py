@@ -1,0 +1,65 @@
+"""What was handed out, and whether it is still as it came: exercises to begin with, and tests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+from spyrelab.errors import UsageError
+from spyrelab.grade.tree import Chapter
+
+__all__ = ["MANIFEST", "PRISTINE", "edited", "fingerprint", "pristine"]
+
+PRISTINE = ".pristine"
+"""Folder beside exercises that were exported: the files that learners edit, as they came."""
+
+MANIFEST = "manifest.json"
+"""In that folder: fingerprints of the files that they do not edit."""
+
+
+def fingerprint(content: bytes) -> str:
+    """Of a file, whatever its line endings."""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def pristine(path: Path) -> bytes:
+    """A file of the exercises as it came: out of an exported bundle, or out of git.
+
+    Raises
+    ------
+    UsageError
+        Neither knows it.
+    """
+    kept = path.parent / PRISTINE / path.name
+    if kept.is_file():
+        return kept.read_bytes()
+    command = ["git", "show", f"HEAD:./{path.name}"]
+    try:
+        return subprocess.run(command, cwd=path.parent, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        raise UsageError(f"{path.name}: git has no earlier version of it here") from None
+
+
+def edited(chapter: Chapter) -> list[str]:
+    """Names of test files, and of what a chapter hands out, that are not as they came.
+
+    Where nobody knows how they came, such as in a copy without git, none are named.
+    """
+    files = [path for path in (*chapter.tests, chapter.given) if path.is_file()]
+    manifest = chapter.exercises_folder / PRISTINE / MANIFEST
+    if manifest.is_file():
+        try:
+            known: dict[str, str] = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+        except (ValueError, KeyError, TypeError):
+            return [f"{PRISTINE}/{MANIFEST}"]
+        return [p.name for p in files if known.get(p.name) != fingerprint(p.read_bytes())]
+    command = ["git", "diff", "--name-only", "--relative", "HEAD", "--", *(p.name for p in files)]
+    try:
+        found = subprocess.run(
+            command, cwd=chapter.exercises_folder, capture_output=True, check=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return found.stdout.splitlines()
