@@ -44,6 +44,8 @@ class Agreement:
         Share of the elements with the same bits.
     ulps : float
         Largest difference in units in the last place of fp16; see `ulps_apart`.
+    close : float
+        Share of the elements that differ by at most two units of their own size.
     interpreted, emulated : float
         Wall seconds of a launch: the interpreter's one, and the card's best of three once the
         kernel is compiled.
@@ -53,6 +55,7 @@ class Agreement:
     scenario: str
     identical: float
     ulps: float
+    close: float
     interpreted: float
     emulated: float
 
@@ -64,8 +67,9 @@ class Agreement:
     def __str__(self) -> str:
         return (
             f"{self.kernel:<17} {self.scenario:<24} {self.identical:>8.2%} identical, at most"
-            f" {self.ulps:.2f} ulp apart; {self.interpreted:.2f} s interpreted,"
-            f" {self.emulated:.4f} s here: {self.speedup:.0f}x"
+            f" {self.ulps:.2f} ulp of the row apart ({self.close:.3%} within 2 of their own);"
+            f" {self.interpreted:.2f} s interpreted, {self.emulated:.4f} s here:"
+            f" {self.speedup:.0f}x"
         )
 
 
@@ -104,7 +108,9 @@ def compare(kernel: str, length: int, seconds: float) -> Agreement | None:
     found, fast = _emulated(kernel, scenario)
     same = (found.view(torch.int16) == expected.view(torch.int16)).float().mean()
     ulps = ulps_apart(found, expected).max()
-    return Agreement(kernel, scenario.name, float(same), float(ulps), slow, fast)
+    own = ulps_apart(found[..., None], expected[..., None])
+    close = float((own <= 2).float().mean())
+    return Agreement(kernel, scenario.name, float(same), float(ulps), close, slow, fast)
 
 
 def largest(kernel: str, seconds: float) -> Agreement | None:
@@ -160,7 +166,9 @@ def _inside(kernel: str, length: str, path: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print how each kernel compares; 1 for a mistake in the arguments or a failing run."""
-    parser = argparse.ArgumentParser("python -m spyrelab.attention.interpreted", description=__doc__)
+    parser = argparse.ArgumentParser(
+        "python -m spyrelab.attention.interpreted", description=__doc__
+    )
     parser.add_argument("kernels", nargs="*", help=f"of {', '.join(KERNELS)}; by default all")
     parser.add_argument("--seconds", type=float, default=120, help="for the interpreter (120)")
     parser.add_argument("--inside", nargs=3, help=argparse.SUPPRESS)

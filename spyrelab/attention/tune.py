@@ -151,11 +151,13 @@ class Search:
 def _predicted(call: Callable[[], object]) -> tuple[float, str]:
     from triton.runtime.autotuner import OutOfResources
 
+    from spyrelab.helion.provider import reason_of
+
     try:
         with spyrelab.triton.dry() as asked:
             call()
     except OutOfResources as error:
-        return math.inf, str(error)
+        return math.inf, reason_of(error)
     return asked.milliseconds, ""
 
 

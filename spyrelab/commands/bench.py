@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spyrelab.commands.output import print_json, print_line, print_table, require_place
@@ -36,6 +38,7 @@ def register(subparsers: Any) -> None:
     what.add_argument(
         "--quick", action="store_true", help="a minute or two: fewer cases, the reference on less"
     )
+    what.add_argument("--all", action="store_true", help="every chapter, which is the default")
     what.add_argument(
         "--case",
         action="append",
@@ -81,6 +84,11 @@ def register(subparsers: Any) -> None:
         help="write to a file; without a --format the suffix chooses one",
     )
     output.add_argument("--json", action="store_true", help="the same as --format json")
+    output.add_argument(
+        "--report",
+        metavar="DIR",
+        help="write a page with all tables and pictures, and go on there after an interruption",
+    )
     output.add_argument("--plot", metavar="FILE", help="draw host times (png, pdf, svg)")
     output.add_argument(
         "--trace",
@@ -108,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
         return _compare(args)
     if args.fail_above is not None:
         raise UsageError("--fail-above belongs to 'spyrelab bench compare OLD.json NEW.json'")
+    if args.all and args.names:
+        raise UsageError(f"either --all or {' '.join(args.names)}, not both")
     from spyrelab.bench.registry import select_chapters
 
     chapters = select_chapters(args.names)
@@ -150,6 +160,7 @@ def _when(case: Case) -> str:
 def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
     from spyrelab.bench.harness import count_left_out, plan
     from spyrelab.bench.registry import require_cases, select_implementations
+    from spyrelab.bench.report import ROWS
     from spyrelab.bench.session import Session, host_threads
     from spyrelab.commands.bench_output import pair_outputs
 
@@ -159,6 +170,8 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
 
         require_place(args.plot)
         require_picture(args.plot)
+    if args.report:
+        args.resume = args.resume or str(_report_folder(args.report) / ROWS)
     if args.resume:
         require_place(args.resume)
     names = select_implementations(chapters, args.impl.split(",") if args.impl else [])
@@ -183,6 +196,15 @@ def _bench(args: argparse.Namespace, chapters: list[Chapter]) -> int:
     return 0 if session.results.correct else 1
 
 
+def _report_folder(name: str) -> Path:
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--report {name}: {error.strerror}") from None
+    return folder
+
+
 def _require_programs(trace: str, names: list[str]) -> None:
     from spyrelab.bench.attention import ATTENTION
     from spyrelab.bench.predictions import WITHOUT_PROGRAM
@@ -201,6 +223,11 @@ def _write(session: Session, outputs: list[Any], args: argparse.Namespace) -> No
 
             write_results(session.results, session.jobs, args.trace)
     finally:  # a trace that cannot be written costs no result
+        if args.report:
+            from spyrelab.bench.report import write_report
+
+            page = write_report(session.results, args.report)
+            print(f"wrote {page}", file=sys.stderr)
         write_outputs(session.results, outputs, args.plot)
 
 

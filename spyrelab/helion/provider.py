@@ -16,7 +16,7 @@ from spyrelab.helion.history import Trial, key_of
 from spyrelab.helion.log import Log
 from spyrelab.triton.benchmarking import predict
 
-__all__ = ["BudgetSpentError", "PredictedProvider"]
+__all__ = ["BudgetSpentError", "PredictedProvider", "reason_of"]
 
 
 class BudgetSpentError(Exception):
@@ -97,7 +97,7 @@ class PredictedProvider(BenchmarkProvider):  # type: ignore[misc]  # Helion's cl
             milliseconds, reason = predict(lambda: function(*self.args)), ""
         except Exception as error:
             # Whatever a configuration raises, others may run: tuners skip it.
-            function, milliseconds, reason = _not_run, math.inf, _reason(error)
+            function, milliseconds, reason = _not_run, math.inf, reason_of(error)
         spent = time.perf_counter() - start
         trial = Trial(dict(config.config), milliseconds, reason, round(spent, 3))
         self.log.add(trial)
@@ -108,7 +108,7 @@ _DIRECTORIES = re.compile(r"(?<![\w.])/(?:[^/\s():]+/)+(?=[^/\s():]+\.py)")
 """Where generated code lies says nothing, and differs from machine to machine."""
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """What of an error is worth keeping; ours say it themselves."""
     found: BaseException | None = error
     while found is not None:

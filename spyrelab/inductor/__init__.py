@@ -30,6 +30,8 @@ watch(
         "torch._dynamo.trace_rules": "spyrelab.inductor.tracing",
         "torch._inductor.codecache": "spyrelab.inductor.cache",
         "torch._inductor.compile_fx": "spyrelab.inductor.context",
+        "torch._inductor.runtime.benchmarking": "spyrelab.inductor.kernel_timing",
+        "torch.utils._triton": "spyrelab.inductor.user_kernels",
     }
 )
 # Dynamo traces through these two, and does not follow a module's __getattr__.

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
-from spyrelab.machine import SPYRE
+from spyrelab.device.module import get_device_properties
 
 __all__ = ["SpyreInterface", "install"]
 
@@ -34,8 +34,8 @@ class SpyreInterface(DeviceInterface):
 
         @staticmethod
         def get_device_properties(device: Any = None) -> Any:
-            """The machine."""
-            return SPYRE
+            """Name, memory, cores, scratchpad and clock of the card."""
+            return get_device_properties()
 
     @staticmethod
     def current_device() -> int:

@@ -35,10 +35,12 @@ _NEEDED = {
     "torch._inductor.ir:MultiOutput": "results of our nodes",
     "torch._inductor.ir:ReinterpretView": "views of results",
     "torch._inductor.ir:as_storage_and_layout": "finds what a view is of",
+    "torch._inductor.runtime.benchmarking:register_benchmarker": "times kernels of the user",
     "torch._inductor.scheduler:BaseScheduling": "base class of our scheduling",
     "torch._inductor.scheduler:FusedSchedulerNode": "base class of a run of operations",
     "torch._inductor.scheduler:init_group_node": "fills in such a run",
     "torch._inductor.utils:convert_shape_to_inductor": "sizes as Inductor writes them",
+    "torch.utils._triton:has_triton": "lets Dynamo see Triton kernels of the user",
     "torch.utils._python_dispatch:_disable_current_modes": "records outside of tracing",
 }
 """``module:name``: what it is needed for."""

@@ -32,6 +32,10 @@ class Role(StrEnum):
     """Elements along ``axis`` of a host descriptor."""
     STRIDE = "stride"
     """Elements between neighbours along ``axis`` of a host descriptor."""
+    HOST_BASE = "host_base"
+    """Host address of the card's first byte: what ``data_ptr()`` counts from."""
+    CAPACITY = "capacity"
+    """Elements (of `KernelArgument.item_bytes`) in the whole memory of the card."""
 
 
 @dataclass(frozen=True)

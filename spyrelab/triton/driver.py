@@ -15,6 +15,11 @@ CARD = 1 << 20
 """The card's number: no other driver has it, and Triton keeps kernels by this number."""
 
 
+_REGISTERS = 64
+"""Registers of a thread, of which there are none: kernels divide `max_num_regs` by this number,
+times their threads, to see how many programs a core holds, and it leaves room for 32 warps."""
+
+
 class SpyreUtilities:
     """What Triton asks about the card, and how it hands over a binary."""
 
@@ -37,7 +42,7 @@ class SpyreUtilities:
         from spyrelab.triton.kernel import load
 
         kernel = load(binary)
-        return kernel, kernel, 0, 0, 1 << 30
+        return kernel, kernel, _REGISTERS, 0, 1 << 30
 
     def unload_module(self, module: Any) -> None:
         """Nothing is held."""

@@ -15,6 +15,7 @@ from spyrelab.device.allocations import Entry
 from spyrelab.device.eager.recording import refuse
 from spyrelab.device.memory import MEMORY
 from spyrelab.machine import SPYRE
+from spyrelab.triton.addressed import settle_addresses
 from spyrelab.triton.arguments import Role
 from spyrelab.triton.binding import Leaf, Pointer, flatten, number_of, pointer_of
 from spyrelab.triton.dry_runs import current
@@ -128,6 +129,11 @@ class SpyreLauncher:
             elif role is Role.POINTER:
                 pointer = pointers[number]
                 values.append((pointer.address, pointer))
+            elif role is Role.HOST_BASE:
+                settle_addresses(self.leaves, pointers, args, self._relaid)
+                values.append((MEMORY.host_base, None))
+            elif role is Role.CAPACITY:
+                values.append((MEMORY.device.bytes.size // argument.item_bytes, None))
             elif role is Role.EXTENT:
                 values.append((pointers[number].nbytes // argument.item_bytes, None))
             else:

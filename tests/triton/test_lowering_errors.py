@@ -54,9 +54,8 @@ def volatile(flag, out):
 
 
 @triton.jit
-def from_numbers(addresses, out):
-    pointer = tl.load(addresses).to(tl.pointer_type(tl.float32))
-    tl.store(out, tl.load(pointer))
+def to_numbers(x, out):
+    tl.store(out, x.to(tl.int64))
 
 
 INT, FLOAT, LONG = torch.int32, torch.float32, torch.int64
@@ -69,7 +68,7 @@ INT, FLOAT, LONG = torch.int32, torch.float32, torch.int64
         (assembly, "inline_asm", "no assembly", {"x": INT, "out": INT}),
         (spinning, "while", "waits for another program", {"flag": INT, "out": INT}),
         (volatile, "while", "waits for another program", {"flag": INT, "out": INT}),
-        (from_numbers, "pointer_type", "tensor as an argument", {"addresses": LONG, "out": FLOAT}),
+        (to_numbers, "tl.int64", "offsets instead of addresses", {"x": FLOAT, "out": LONG}),
     ],
 )
 def test_refused_with_a_line(

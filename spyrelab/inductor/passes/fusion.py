@@ -18,6 +18,7 @@ from spyrelab.tiling import Plan
 
 __all__ = ["Fusion", "Run", "runs_of"]
 
+
 @dataclass(frozen=True)
 class Fusion:
     """Maximal runs of steps that can be cut are planned together, everything else is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spyrelab.triton.lowering.errors import unsupported
 from spyrelab.triton.lowering.kernel import Kernel
 from spyrelab.triton.lowering.registry import lowers
-from spyrelab.triton.ttir import TtirOperation
+from spyrelab.triton.ttir import TtirOperation, element_type
 
 __all__ = ["grid_barrier", "is_barrier", "program_turn"]
 
@@ -22,6 +22,25 @@ def is_barrier(name: str) -> bool:
 def thread_barrier(kernel: Kernel, operation: TtirOperation) -> None:
     """``tl.debug_barrier``: a program is one thread here."""
     del kernel, operation
+
+
+@lowers("tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents")
+def launch_order(kernel: Kernel, operation: TtirOperation) -> None:
+    """``gdc_wait`` and its like: a launch begins when the one before is done."""
+    del kernel, operation
+
+
+@lowers("tt.elementwise_inline_asm")
+def assembly(kernel: Kernel, operation: TtirOperation) -> None:
+    """Refused, but for the two instructions on the order of launches: up to Triton 3.7."""
+    if not operation.attributes["asm_string"].startswith("griddepcontrol."):
+        raise unsupported(
+            "tt.elementwise_inline_asm has no meaning on the card",
+            operation.location,
+            "write the computation in Triton: there is no assembly to inline",
+        )
+    for result in operation.results:
+        kernel.define(result, kernel.b.constant(0, element_type(result.type)))
 
 
 def grid_barrier(kernel: Kernel, operation: TtirOperation) -> None:

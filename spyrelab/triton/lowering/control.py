@@ -10,25 +10,20 @@ from spyrelab.ktir.builder_emit import Block
 from spyrelab.ktir.builder_values import Element
 from spyrelab.ktir.ir import Region
 from spyrelab.ktir.ir import Value as KtirValue
+from spyrelab.ktir.types import I1
 from spyrelab.triton.lowering.addresses import chosen
+from spyrelab.triton.lowering.bodies import lower_body
 from spyrelab.triton.lowering.carriers import LOOSEST, Carrier, carrier_for, made_in
 from spyrelab.triton.lowering.errors import unsupported
 from spyrelab.triton.lowering.kernel import Kernel, Value
-from spyrelab.triton.lowering.registry import lower_operation, lowers
+from spyrelab.triton.lowering.lane_loops import lane_while, widened_inits
+from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.lowering.spins import check_spin
 from spyrelab.triton.ttir import TtirBlock, TtirOperation
 
-__all__ = ["branch", "lower_body"]
+__all__ = ["branch"]
 
 _HINTS = ("tt.num_stages", "tt.loop_unroll_factor", "tt.flatten", "tt.warp_specialize")
-
-
-def lower_body(kernel: Kernel, block: TtirBlock) -> tuple[TtirOperation, list[Value]]:
-    """Append a block's operations; its terminator and that one's operands."""
-    *body, last = block.operations
-    for operation in body:
-        lower_operation(kernel, operation)
-    return last, kernel.values(last)
 
 
 def _until_it_fits(
@@ -63,6 +58,8 @@ def _until_it_fits(
 def counted_loop(kernel: Kernel, operation: TtirOperation) -> None:
     """Carries the base of sums only, where the loop leaves their terms as they are."""
     inits = kernel.values(operation)[3:]
+    if kernel.mapped is not None:
+        inits = widened_inits(kernel, inits, kernel.elements(kernel.values(operation)[:3]))
     _until_it_fits(kernel, operation, inits, lambda c: _loop(kernel, operation, inits, c))
 
 
@@ -150,7 +147,7 @@ def branch(
     """
     b = kernel.b
     if not isinstance(condition, Scalar):
-        left, right = (side() for side in sides)
+        left, right = _both_sides(kernel, kernel.element(condition), sides)
         return [chosen(kernel, condition, x, y) for x, y in zip(left, right, strict=True)]
     opened: list[Block] = []
     yielded: list[list[Value]] = []
@@ -176,6 +173,20 @@ def branch(
     return _unpacked(carriers, [b.element(value) for value in made])
 
 
+def _both_sides(
+    kernel: Kernel, condition: Any, sides: Sequence[Callable[[], list[Value]]]
+) -> list[list[Value]]:
+    """What both sides give, each with the elements that take it active."""
+    outer, b = kernel.active, kernel.b
+    found = []
+    rest = b.pure("arith.xori", (condition, b.full(condition.shape, 1, I1)), condition.type)
+    for side, taken in zip(sides, (condition, rest), strict=True):
+        kernel.active = taken if outer is None else outer & taken
+        found.append(side())
+    kernel.active = outer
+    return found
+
+
 def _common(kernel: Kernel, left: Value, right: Value) -> Carrier:
     """What carries either of two values."""
     for level in range(LOOSEST + 1):
@@ -190,6 +201,9 @@ def _common(kernel: Kernel, left: Value, right: Value) -> Carrier:
 
 @lowers("scf.while")
 def while_loop(kernel: Kernel, operation: TtirOperation) -> None:
+    if kernel.mapped is not None:
+        lane_while(kernel, operation, kernel.mapped)
+        return
     check_spin(operation)
     inits = kernel.values(operation)
     _until_it_fits(kernel, operation, inits, lambda c: _while(kernel, operation, inits, c))

@@ -17,7 +17,7 @@ from spyrelab.triton.lowering.deferred import Deferred
 from spyrelab.triton.lowering.errors import place_of, unsupported
 from spyrelab.triton.lowering.lanes import Lanes
 from spyrelab.triton.lowering.masks import Mask
-from spyrelab.triton.lowering.pointers import Descriptor, Origin, Pointer
+from spyrelab.triton.lowering.pointers import MEMORY, Descriptor, Origin, Pointer
 from spyrelab.triton.lowering.turned import Turned
 from spyrelab.triton.ttir import TtirOperation, TtirType, TtirValue, shape_of
 
@@ -62,6 +62,12 @@ class Kernel:
         self.calls: list[str] = []
         self.callers: tuple[Location, ...] = ()
         self.types: dict[int, str] = {}
+        self.mapped: tuple[int, ...] | None = None
+        """Shape of the elements that a function of single ones is applied to; None outside."""
+        self.active: Tensor | None = None
+        """Which of them run here; None for all."""
+        self.memory: Origin | None = None
+        self.host_base: Scalar | None = None
         self.splats: dict[KtirValue, int | float] = {}
         self._views: dict[object, View] = {}
         self._values: dict[TtirValue, Value] = {}
@@ -158,7 +164,7 @@ class Kernel:
 
     def extent(self, origin: Origin, element: ScalarType) -> Scalar:
         """Elements from an argument's address to the end of its allocation."""
-        if origin.number < 0:
+        if origin.number == -1:
             raise unsupported(
                 "an access through a pointer that may come from several arguments is neither a "
                 "box nor a descriptor",
@@ -168,8 +174,9 @@ class Kernel:
         key = origin, element.itemsize
         if key not in self._extents:
             self.address(origin, element)
+            role = Role.CAPACITY if origin.number == MEMORY else Role.EXTENT
             entry = KernelArgument(
-                f"extent_{origin.name}", Role.EXTENT, origin.number, 0, element.itemsize
+                f"extent_{origin.name}", role, max(origin.number, 0), 0, element.itemsize
             )
             self._extents[key] = self.argument(entry)
         return self._extents[key]
@@ -179,6 +186,8 @@ class Kernel:
     ) -> View:
         """A view at an address, with a size and a stride per dimension; equal ones are one."""
         b = self.b
+        if origin.number == MEMORY:
+            start = self._bare(start)
         key = element, _key(start), *(_key(number) for dim in dims for number in dim)
         known = self._views.get(key)
         if known is not None and b.sees(known):
@@ -190,6 +199,14 @@ class Kernel:
             if origin.name:
                 b.rename(made.value, f"{origin.name}_view")
         self._views[key] = made
+        return made
+
+    def _bare(self, start: Index) -> Index:
+        """A place in the whole memory; the product hides offsets, which are no addresses."""
+        if isinstance(start, int):
+            return start
+        with self.b.near([start]):
+            made: Scalar = self.b.pure("arith.muli", (start, self.b.constant(1)), INDEX)
         return made
 
     def limit(self, size: Index, low: Index, extent: int) -> Index:

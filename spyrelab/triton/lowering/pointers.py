@@ -9,7 +9,10 @@ from spyrelab.ktir.types import ScalarType
 from spyrelab.triton.lowering.builder import Index
 from spyrelab.triton.lowering.lanes import Lanes
 
-__all__ = ["Descriptor", "Origin", "Pointer"]
+__all__ = ["MEMORY", "Descriptor", "Origin", "Pointer"]
+
+MEMORY = -2
+"""Number of the origin that is the card's whole memory."""
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,18 @@ from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.lowering.turned import Turned
 from spyrelab.triton.ttir import TtirOperation
 
-__all__ = ["dot"]
+__all__ = ["dot", "product"]
 
 
 @lowers("tt.dot")
 def dot(kernel: Kernel, operation: TtirOperation) -> None:
     """``c + a @ b``: sums in f32 (whole numbers: i32), rounded once to the type of ``c``."""
     left, right, into = kernel.values(operation)
-    kernel.define(operation.result, _product(kernel, left, right, kernel.element(into)))
+    kernel.define(operation.result, product(kernel, left, right, kernel.element(into)))
 
 
-def _product(kernel: Kernel, left: Value, right: Value, into: Tensor) -> Tensor:
+def product(kernel: Kernel, left: Value, right: Value, into: Tensor) -> Tensor:
+    """``into + left @ right``; a matrix that was only turned is read as it lies."""
     b = kernel.b
     if _is_flipped(right):
         x, y = _alike(kernel, kernel.element(left), right.source)  # type: ignore[union-attr]

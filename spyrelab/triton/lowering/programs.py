@@ -74,7 +74,7 @@ def _argument(kernel: Kernel, argument: TtirValue, number: int, is_written: bool
             raise unsupported(
                 f"argument {argument.name} points to {kind.pointee}",
                 argument.location,
-                f"the card has {', '.join(name for name in SCALARS if name[0] != '!')}",
+                _instead_of(kind.pointee),
             )
         origin = Origin(argument.name, number, {}, is_written)
         kernel.address(origin, kind.pointee)
@@ -83,6 +83,12 @@ def _argument(kernel: Kernel, argument: TtirValue, number: int, is_written: bool
     if isinstance(kind, DescriptorType):
         return _descriptor(kernel, argument, kind, number, is_written)
     return kernel.argument(KernelArgument(argument.name, Role.SCALAR, number), element_type(kind))
+
+
+def _instead_of(kind: ScalarType) -> str:
+    if kind.name == "f64":
+        return "the card has no 64-bit floats: pass a tensor of float32"
+    return f"the card has {', '.join(name for name in SCALARS if name[0] != '!')}"
 
 
 def _descriptor(

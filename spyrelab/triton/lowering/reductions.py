@@ -11,7 +11,7 @@ from spyrelab.ktir.builder_values import Element
 from spyrelab.ktir.ir import Region
 from spyrelab.ktir.ir import Value as KtirValue
 from spyrelab.ktir.types import I1, ScalarType
-from spyrelab.triton.lowering.control import lower_body
+from spyrelab.triton.lowering.bodies import lower_body
 from spyrelab.triton.lowering.kernel import Kernel
 from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.ttir import TtirBlock, TtirOperation

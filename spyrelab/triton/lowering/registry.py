@@ -30,9 +30,6 @@ def lowers(*names: str) -> Callable[[Handler], Handler]:
 
 
 _ADVICE = {
-    "tt.elementwise_inline_asm": "write the computation in Triton: there is no assembly to inline",
-    "tt.dot_scaled": "multiply the operands by their scales and use tl.dot",
-    "tt.int_to_ptr": "pass the tensor as an argument: pointers cannot be made from numbers",
     "tt.ptr_to_int": "compute with offsets instead of addresses",
 }
 

@@ -54,7 +54,10 @@ def map_elementwise(kernel: Kernel, operation: TtirOperation) -> None:
     for argument, value in zip(blocks[0].arguments, kernel.values(operation), strict=True):
         kernel.define(argument, value)
     shape = tensor_shape(operation.results[0].type)
-    for result, value in zip(operation.results, lower_blocks(kernel, blocks), strict=True):
+    kernel.mapped = shape
+    values = lower_blocks(kernel, blocks)
+    kernel.mapped = None
+    for result, value in zip(operation.results, values, strict=True):
         element = kernel.element(value)
         if isinstance(element, Scalar):
             element = kernel.b.splat(element, shape)

@@ -28,6 +28,8 @@ def written_arguments(
         for operation in body.walk():
             _join(groups, operation, functions)
     written = {groups.leader(value) for value in groups.written}
+    if written & {groups.leader(value) for value in groups.anywhere}:
+        return set(function.regions[0][0].arguments)
     return {a for a in function.regions[0][0].arguments if groups.leader(a) in written}
 
 
@@ -37,6 +39,8 @@ class _Groups:
     def __init__(self) -> None:
         self._parent: dict[TtirValue, TtirValue] = {}
         self.written: list[TtirValue] = []
+        self.anywhere: list[TtirValue] = []
+        """Pointers made from numbers: they may point to what any argument does."""
 
     def leader(self, value: TtirValue) -> TtirValue:
         while (parent := self._parent.get(value, value)) is not value:
@@ -57,6 +61,8 @@ def _join(groups: _Groups, operation: TtirOperation, functions: dict[str, TtirOp
     if place is not None:
         groups.written.append(operation.operands[place])
         return
+    if operation.name == "tt.int_to_ptr":
+        groups.anywhere += operation.results
     if operation.name == "tt.call":
         callee = functions.get(operation.attributes["callee"])
         if callee is not None:

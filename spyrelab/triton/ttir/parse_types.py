@@ -41,6 +41,13 @@ class TtirTypeParser(LocationParser):
             return self._types[key]
         return self._scalar()
 
+    def _address_space(self) -> None:
+        """A number, or "constant" of `tl.const` pointers: the card has one memory."""
+        if self.token.startswith('"'):
+            self.advance()
+        else:
+            self.integer("an address space")
+
     def _pointer_or_descriptor(self) -> TtirType:
         name = self.token
         self.advance()
@@ -48,7 +55,7 @@ class TtirTypeParser(LocationParser):
             self.expect("<")
             pointee = self.any_type()
             if self.accept(","):
-                self.integer("an address space")
+                self._address_space()
             self.expect(">")
             if isinstance(pointee, ScalarType):
                 return PointerType(pointee)
