@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 from spyrelab.bench.plot import draw_results
 from spyrelab.bench.published import FILE
 from spyrelab.bench.registry import all_chapters
 from spyrelab.bench.results import Results
-from spyrelab.bench.table import make_table
+from spyrelab.bench.table import html_table, make_table
 
 __all__ = ["PAGE", "ROWS", "page", "write_report"]
 
@@ -61,7 +59,7 @@ def page(results: Results) -> str:
         parts.append(_chapter(name, titles.get(name, ""), results))
     parts.append(_validation())
     environment = [(key, str(value)) for key, value in results.environment.items()]
-    parts.append(_section("environment", "Environment", _table(("what", "value"), environment)))
+    parts.append(_section("environment", "Environment", html_table(("what", "value"), environment)))
     body = "\n".join(parts)
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -80,7 +78,7 @@ def _chapter(name: str, title: str, results: Results) -> str:
             draw_results(mine, file)
             picture = _image(file, f"The rows of {name} as a picture; the table has the numbers.")
     remarks = "".join(f"<p>{escape(remark)}</p>" for remark in table.remarks)
-    shown = _table(table.columns, table.rows, table.right)
+    shown = html_table(table.columns, table.rows, table.right)
     return _section(
         name, f"{name}: {title}", f"<p>{escape(table.title)}</p>{shown}{remarks}{picture}"
     )
@@ -107,23 +105,12 @@ def _validation() -> str:
         f" at worst {regrets[-1]:.2f} times slower than the one measured best.</p>"
     )
     columns = ("clock", "rows", "median |ln(predicted / measured)|")
-    table = _table(columns, rows, columns[1:])
+    table = html_table(columns, rows, columns[1:])
     return _section("validation", "How far to trust predictions", text + table + picture)
 
 
 def _section(name: str, title: str, body: str) -> str:
     return f"<section id='{escape(name)}'><h2>{escape(title)}</h2>{body}</section>"
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
-    kinds = [" class=n" if name in right else "" for name in columns]
-
-    def line(cells: Sequence[Any], tag: str) -> str:
-        pairs = zip(cells, kinds, strict=True)
-        return "".join(f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for cell, kind in pairs)
-
-    body = "".join(f"<tr>{line(cells, 'td')}</tr>\n" for cells in rows)
-    return f"<div class=wide><table><tr>{line(columns, 'th')}</tr>\n{body}</table></div>"
 
 
 def _image(file: Path, alt: str) -> str:

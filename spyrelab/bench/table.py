@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from spyrelab.bench.attention_summary import summarise
 from spyrelab.bench.results import Results, Row, geometric_mean
 
-__all__ = ["Table", "format_bytes", "format_seconds", "make_table"]
+__all__ = ["Table", "format_bytes", "format_seconds", "html_table", "make_table"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,25 @@ class Table:
     rows: list[list[str]]
     right: list[str]
     remarks: list[str]
+
+    def _repr_html_(self) -> str:
+        remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self.remarks)
+        shown = html_table(self.columns, self.rows, self.right)
+        return f"<p>{escape(self.title)}</p>{shown}{remarks}"
+
+
+def html_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
+) -> str:
+    """A table as HTML; ``right`` names the columns of numbers, of class ``n``."""
+    kinds = [" class=n" if name in right else "" for name in columns]
+
+    def line(cells: Sequence[object], tag: str) -> str:
+        pairs = zip(cells, kinds, strict=True)
+        return "".join(f"<{tag}{kind}>{escape(str(cell))}</{tag}>" for cell, kind in pairs)
+
+    body = "".join(f"<tr>{line(cells, 'td')}</tr>\n" for cells in rows)
+    return f"<div class=wide><table><tr>{line(columns, 'th')}</tr>\n{body}</table></div>"
 
 
 def make_table(results: Results) -> Table:

@@ -17,6 +17,7 @@ from spyrelab.grade.clock import TimeLimitError, time_limit, time_out
 from spyrelab.grade.expect import OverBudgetError, WrongError
 from spyrelab.grade.outcome import Status, TestResult
 from spyrelab.grade.programs import prepare
+from spyrelab.grade.seen import forget, timeline
 from spyrelab.grade.subject import AnswerError, Subject
 from spyrelab.grade.task import GradedTest
 from spyrelab.grade.tree import GradeError
@@ -28,15 +29,21 @@ PRINTED_WIDTH = 200
 PACKAGE = Path(__file__).parents[1]
 
 
-def judge(test: GradedTest, subject: Subject, given: ModuleType | None, seed: int) -> TestResult:
-    """Run a test; its verdict, whatever the answer does short of taking the process down."""
+def judge(
+    test: GradedTest, subject: Subject, given: ModuleType | None, seed: int, draws: bool = False
+) -> TestResult:
+    """Run a test; its verdict, whatever the answer does short of taking the process down.
+
+    ``draws``: also draw what the answer's program would take.
+    """
     printed = io.StringIO()
+    forget()
     with contextlib.redirect_stdout(printed):
         status, output = _verdict(test, subject, given, seed)
     lines = printed.getvalue().splitlines()[-PRINTED_LINES:]
     if lines and status is not Status.PASSED:
         output = "\n".join([output, "printed:", *(f"  {line[:PRINTED_WIDTH]}" for line in lines)])
-    return TestResult(test, status, output)
+    return TestResult(test, status, output, timeline() if draws else "")
 
 
 def fixtures(

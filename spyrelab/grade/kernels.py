@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spyrelab.errors import SpyreLabError
 from spyrelab.grade.expect import OverBudgetError, WrongError
 from spyrelab.grade.programs import prepare
+from spyrelab.grade.seen import note_estimate
 
 if TYPE_CHECKING:
     from spyrelab.triton.dry_runs import DryLaunch
@@ -40,6 +41,7 @@ def predict_kernel(kernel: Any, grid: tuple[int, ...], *args: Any) -> DryLaunch:
 
     with _verdicts(), dry() as asked:
         own[grid](*args)
+    note_estimate(asked.launches[-1].estimate)
     return asked.launches[-1]
 
 

@@ -44,7 +44,8 @@ class Check:
         lines = [*result.output.splitlines(), *shown_hints(result, self.hints)]
         body = f"<pre style='white-space:pre-wrap'>{escape(chr(10).join(lines))}</pre>"
         style = f"border-left:4px solid {colour};padding-left:8px"
-        return f"<div style='{style}'>{head}{body if lines else ''}</div>"
+        drawn = f"<p>Your program:</p>{result.timeline}" if result.timeline else ""
+        return f"<div style='{style}'>{head}{body if lines else ''}{drawn}</div>"
 
 
 def check(task: str, answer: Callable[..., Any] | None = None, hint: int = 1) -> Check:
@@ -64,7 +65,7 @@ def check(task: str, answer: Callable[..., Any] | None = None, hint: int = 1) ->
     """
     chapter = task.partition(".")[0]
     if answer is None:
-        (result,) = grade(chapter, task=task)
+        (result,) = grade(chapter, task=task, draws=True)
         return Check(result, hint)
     found = find_chapter(chapter)
     subject = Subject.of_function(answer)
@@ -80,4 +81,4 @@ def check(task: str, answer: Callable[..., Any] | None = None, hint: int = 1) ->
 def _once(test: GradedTest, subject: Subject, given: Any, before: list[TestResult]) -> TestResult:
     if before and before[-1].status is Status.TIMED_OUT:
         return TestResult(test, Status.TIMED_OUT, before[-1].output)
-    return judge(test, subject, given, seed=0)
+    return judge(test, subject, given, seed=0, draws=True)

@@ -22,13 +22,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class TestResult:
-    """One test: its status, and what to tell the reader."""
+    """One test: its status, what to tell the reader, and perhaps a drawing of what ran (HTML)."""
 
     __test__ = False  # not for pytest to collect
 
     test: GradedTest
     status: Status
     output: str = ""
+    timeline: str = ""
 
     @property
     def score(self) -> int:
@@ -74,6 +75,11 @@ class TaskResult:
         if failure is None or failure.status is Status.NOT_STARTED:
             return ""
         return f"{failure.test.purpose}\n{failure.output}"
+
+    @property
+    def timeline(self) -> str:
+        """Of the program that the last test ran of which there is a drawing."""
+        return next((r.timeline for r in reversed(self.tests) if r.timeline), "")
 
     @property
     def hints(self) -> tuple[str, ...]:

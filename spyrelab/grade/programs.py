@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spyrelab.errors import SpyreLabError
 from spyrelab.grade.clock import off_the_clock
 from spyrelab.grade.expect import OverBudgetError, WrongError, expect_at_least
+from spyrelab.grade.seen import note_program
 
 if TYPE_CHECKING:
     from spyrelab.emulator import Run
@@ -99,6 +100,7 @@ def _read(program: object) -> Module:
     with _verdicts():
         module = parse(program if isinstance(program, str) else dumps(program))
         module.verify()
+        note_program(module)
         return module
 
 

@@ -22,6 +22,9 @@ from spyrelab.grade.stubs import untouched
 from spyrelab.grade.task import GradedTest, graded_tests
 from spyrelab.grade.tree import Chapter, GradeError, find_chapter, subject_file
 
+DRAWS = "SPYRELAB_GRADE_TIMELINE"
+"""Set for workers whose results are drawn."""
+
 GRACE = 2.0
 """Seconds that a worker has beyond a test's own alarm before it is stopped from outside."""
 
@@ -39,6 +42,11 @@ class _Order:
     answers: Path
     seed: int
     seconds: float
+    draws: bool = False
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {DRAWS: "1"} if self.draws else {}
 
     def command(self, tests: Sequence[GradedTest]) -> list[str]:
         files = os.pathsep.join(map(str, self.chapter.tests))
@@ -54,6 +62,7 @@ def grade(
     seed: int = 0,
     seconds: float = 0.0,
     on_result: Listener | None = None,
+    draws: bool = False,
 ) -> list[TaskResult]:
     """Grade a chapter, or one of its tasks.
 
@@ -67,6 +76,8 @@ def grade(
         Time limit of each test instead of its own.
     on_result : callable, optional
         Is told each test's result as soon as there is one.
+    draws : bool
+        Whether results get timelines of what the answers' programs would take.
 
     Raises
     ------
@@ -75,7 +86,7 @@ def grade(
     """
     found = find_chapter(chapter)
     tests = select(graded_tests(found.tests), task)
-    order = _Order(found, subject_file(found, implementation), seed, seconds)
+    order = _Order(found, subject_file(found, implementation), seed, seconds, draws)
     stubs = [test for test in tests if untouched(order.answers, test.task, test.subject)]
     begun = _results(order, [test for test in tests if test not in stubs])
     results = []
@@ -122,7 +133,7 @@ class _Worker:
             text=True,
             encoding="utf-8",
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": _python_path()},
+            env={**os.environ, **order.environment, "PYTHONPATH": _python_path()},
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -159,7 +170,8 @@ class _Worker:
                     yield self._verdict(test, limit)
                     return
                 if event["event"] == "result":
-                    yield TestResult(test, Status(event["status"]), event["output"])
+                    verdict = Status(event["status"]), event["output"], event["timeline"]
+                    yield TestResult(test, *verdict)
                     break
                 wait = None if event["event"] == "pause" else limit + GRACE
 

@@ -15,6 +15,7 @@ from typing import Any
 from spyrelab.grade.clock import on_pause
 from spyrelab.grade.judge import judge
 from spyrelab.grade.outcome import Status, TestResult
+from spyrelab.grade.session import DRAWS
 from spyrelab.grade.subject import Subject
 from spyrelab.grade.task import graded_tests
 from spyrelab.grade.tree import lend, load_module
@@ -43,8 +44,14 @@ def main(arguments: list[str]) -> None:
         # What ran too long once would do so again in the rest of its task.
         if not (result and result.status is Status.TIMED_OUT and result.test.task == test.task):
             limited = replace(test, seconds=float(seconds) or test.seconds)
-            result = judge(limited, subject, programs, int(seed))
-        report(event="result", test=test.name, status=result.status, output=result.output)
+            result = judge(limited, subject, programs, int(seed), DRAWS in os.environ)
+        report(
+            event="result",
+            test=test.name,
+            status=result.status,
+            output=result.output,
+            timeline=result.timeline,
+        )
 
 
 if __name__ == "__main__":

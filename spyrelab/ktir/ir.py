@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from spyrelab.ktir.affine import AffineMap
@@ -180,6 +181,9 @@ class Module:
 
     def __hash__(self) -> int:
         return hash(tuple(function.name for function in self.functions))
+
+    def _repr_html_(self) -> str:
+        return str(import_module("spyrelab.ktir.page").module_html(self))
 
     def function(self, name: str | None = None) -> Function:
         """The function called ``name``, or the only (or first public) one.

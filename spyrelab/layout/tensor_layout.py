@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import NamedTuple
 
 from spyrelab.layout.element import element_type, elements_per_stick
@@ -268,6 +269,9 @@ class SpyreTensorLayout:
         return sum(
             at * max(stride, 0) for at, stride in zip(coordinates, self.stride_map, strict=True)
         )
+
+    def _repr_html_(self) -> str:
+        return str(import_module("spyrelab.layout.page").layout_html(self))
 
     def __repr__(self) -> str:
         return (

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from spyrelab.layout import SpyreTensorLayout
@@ -117,6 +118,9 @@ class Plan:
             )
         live = sorted(self.live_out)
         return f"Plan((\n{''.join(bundles)}), {self.planner!r}, frozenset({live!r}))"
+
+    def _repr_html_(self) -> str:
+        return str(import_module("spyrelab.tiling.page").plan_html(self))
 
     def explain(self) -> str:
         """What was decided, in words: one line per bundle and operation."""

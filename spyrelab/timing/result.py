@@ -201,4 +201,5 @@ class Estimate:
             for unit in UNITS
             if self.busy(unit) > 0.001
         )
-        return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
+        drawn = import_module("spyrelab.viz.timeline_svg").timeline_svg(self)
+        return f"<p>{escape(repr(self))}</p><table>{rows}</table>{drawn}"
