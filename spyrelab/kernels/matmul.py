@@ -33,6 +33,15 @@ def matmul(
 ) -> Module:
     """``out = a @ b`` for each of ``b`` batch entries, summed in f32 and rounded once.
 
+    Each core multiplies its block in tiles that fit the scratchpad: whole depth where it
+    fits, else a carried f32 sum.  With a split of k, partners fold their f32 sums and the
+    one with the first part of k stores.
+
+    Arguments of the kernel: a ``[b, m, k]``, b ``[b, k, n]``, out ``[b, m, n]`` of ``dtype``
+    (no batch axis when b is 1).
+    Bytes moved: ``itemsize * b * (split_n * m * k + split_m * k * n + m * n)`` plus reloads
+    where a core's block is larger than its scratchpad; ring: ``4 * b * m * n * (split_k - 1)``.
+
     Parameters
     ----------
     b, m, n, k
@@ -49,15 +58,6 @@ def matmul(
     layouts
         Of a, b and out, where they are not row-major: a in sticks along k, b and out along n.
         The shares of cores are then whole sticks of k and n.
-
-    Each core multiplies its block in tiles that fit the scratchpad: whole depth where it
-    fits, else a carried f32 sum.  With a split of k, partners fold their f32 sums and the
-    one with the first part of k stores.
-
-    Arguments of the kernel: a ``[b, m, k]``, b ``[b, k, n]``, out ``[b, m, n]`` of ``dtype``
-    (no batch axis when b is 1).
-    Bytes moved: ``itemsize * b * (split_n * m * k + split_m * k * n + m * n)`` plus reloads
-    where a core's block is larger than its scratchpad; ring: ``4 * b * m * n * (split_k - 1)``.
     """
     extents = (b, m, n, k)
     problem = _Problem.of(extents, split, k_partners, dtype, lx_backend_fraction, layouts or {})

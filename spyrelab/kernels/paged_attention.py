@@ -38,15 +38,6 @@ def paged_attention(
     ``page_table[q]`` names, at most ``max_pages``.  Heads share keys and values in groups of
     ``heads / kv_heads``.  A query with no context gives zeros.
 
-    Parameters
-    ----------
-    num_pages
-        Pages of the cache (default ``queries * max_pages``).
-    scale
-        Default ``1 / sqrt(head_dim)``.
-    block_pages
-        Pages per step (default: about one tile of keys).
-
     Pairs (query, kv head) go round the cores.  A core walks its context with an online
     softmax (Milakov and Gimelshein 2018): blocks of full pages first, then page by page, the
     last one masked.  Trip counts come from ``lengths``.
@@ -56,6 +47,15 @@ def paged_attention(
     lengths ``[queries]``, both int32.
     Bytes moved: ``2 * itemsize * head_dim * (queries * heads + kv_heads * tokens)`` with
     tokens the context lengths rounded up to pages, plus the tables.
+
+    Parameters
+    ----------
+    num_pages
+        Pages of the cache (default ``queries * max_pages``).
+    scale
+        Default ``1 / sqrt(head_dim)``.
+    block_pages
+        Pages per step (default: about one tile of keys).
     """
     positive(queries=queries, heads=heads, kv_heads=kv_heads, head_dim=head_dim)
     positive(page_size=page_size, max_pages=max_pages, cores=cores)

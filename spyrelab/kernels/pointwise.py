@@ -32,6 +32,12 @@ def pointwise(
 ) -> Module:
     """``out = expr(inputs...)``, element by element.
 
+    Rows (all axes but the last) go over the cores where there are enough of them, else runs
+    of whole sticks.  Where all lie alike without padding, memory is walked as it comes.
+
+    Arguments of the kernel: the inputs in order of appearance, then out.
+    Bytes moved: ``(inputs + 1) * elements * itemsize``.
+
     Parameters
     ----------
     expr
@@ -44,12 +50,6 @@ def pointwise(
         (where it makes no difference).
     layouts
         Of inputs and ``out`` by name; the others are row-major.
-
-    Rows (all axes but the last) go over the cores where there are enough of them, else runs
-    of whole sticks.  Where all lie alike without padding, memory is walked as it comes.
-
-    Arguments of the kernel: the inputs in order of appearance, then out.
-    Bytes moved: ``(inputs + 1) * elements * itemsize``.
     """
     positive(cores=cores, tile=tile, **{f"shape[{i}]": extent for i, extent in enumerate(shape)})
     element = element_type(dtype)

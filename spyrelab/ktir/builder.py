@@ -107,7 +107,7 @@ class Builder(SpyrelabBuilder):
         carry: Sequence[Element] = (),
         names: str | Sequence[str] = "i",
     ) -> Loop:
-        """``scf.for``; a context manager that gives the index, or (index, *carried)."""
+        """``scf.for``; a context manager that gives the index, or ``(index, *carried)``."""
         bounds = [self.constant(b) if isinstance(b, int) else b for b in (lower, upper, step)]
         if bounds[2].constant is not None and bounds[2].constant <= 0:
             raise BuilderError(f"a loop cannot step by {bounds[2].constant}", "step forward")
