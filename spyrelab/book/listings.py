@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from spyrelab.book.chapters import BookError
@@ -59,7 +60,7 @@ def exercise_page(path: Path) -> str:
     lines = text.splitlines()
     for node, task in stubs:
         name = getattr(node, "name", "")
-        parts += [f"## {task}: `{name}`", _block("\n".join(lines[_first(node) : node.end_lineno]))]
+        parts += [f"## {task}: `{name}`", *_stub(node, lines)]
     preamble = [node for node in tree.body[1:] if not _task(node)]
     if preamble:
         shown = "\n".join(lines[_first(preamble[0]) : preamble[-1].end_lineno])
@@ -102,6 +103,16 @@ def _first(node: ast.stmt) -> int:
 def _markdown(text: str) -> str:
     """A docstring's double backticks as Markdown's single ones."""
     return text.strip().replace("``", "`")
+
+
+def _stub(node: ast.stmt, lines: list[str]) -> Iterator[str]:
+    """What is asked, set as text, then what is to be filled in."""
+    code = lines[_first(node) : node.end_lineno]
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and (about := ast.get_docstring(node)):
+        yield f"```{{eval-rst}}\n{about}\n```"
+        said = node.body[0]
+        code = lines[_first(node) : said.lineno - 1] + lines[said.end_lineno : node.end_lineno]
+    yield _block("\n".join(code))
 
 
 def _block(code: str) -> str:

@@ -41,8 +41,8 @@ def ledger_page(file: Path) -> str:
         "# The op ledger",
         "What PyTorch's own tests of operations, modules and gradients found on the device."
         " *Native*: computed by emulated kernels. *Fallback*: at least one step was computed by the"
-        " CPU; the remark names it. *xfail*: fails for a reason that is known. A test runs every case and"
-        " fails when one does better or worse than its line.",
+        " CPU; the remark names it. *xfail*: fails for a reason that is known. A test runs every"
+        " case and fails when one does better or worse than its line.",
         _table(("kind", *states), table),
     ]
     for kind, name in KINDS.items():

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spyrelab.book.chapters import BookError, book_folder
+from spyrelab.errors import UsageError
+from spyrelab.grade.handed_out import keep_pristine
 
 __all__ = ["WorkingCopy", "default_folder", "make_working_copy"]
 
@@ -56,7 +58,21 @@ def make_working_copy(folder: Path | None = None) -> WorkingCopy:
                 f"{target} cannot be written ({why}); name another folder with --dir"
             ) from None
         added += 1
+    _remember(checkout / "exercises", target / "exercises")
     return WorkingCopy(target, added, kept)
+
+
+def _remember(source: Path, target: Path) -> None:
+    """Keep how exercises came, so that they can be started again there; once."""
+    try:
+        contents = keep_pristine(source)
+    except UsageError:  # a copy of a copy that git does not know: it goes without
+        return
+    for name, content in contents.items():
+        path = target / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
 
 
 def _copy(original: Path, copy: Path) -> None:

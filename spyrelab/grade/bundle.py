@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 from spyrelab import __version__
 from spyrelab.errors import UsageError
-from spyrelab.grade.handed_out import MANIFEST, PRISTINE, fingerprint, pristine
+from spyrelab.grade.handed_out import keep_pristine, pristine
 from spyrelab.grade.tree import chapter_in, chapters, exercises_folder
 
 __all__ = ["export"]
@@ -67,13 +66,9 @@ def export(target: Path) -> list[Path]:
     ]
     try:
         written = [_put(target / "exercises" / path.name, pristine(path)) for path in learners]
-        written += [
-            _put(target / "exercises" / PRISTINE / path.name, pristine(path)) for path in learners
-        ]
         written += [_put(target / "exercises" / path.name, path.read_bytes()) for path in others]
-        files = {path.name: fingerprint(path.read_bytes()) for path in others}
-        manifest = json.dumps({"spyrelab": __version__, "files": files}, indent=1) + "\n"
-        written.append(_put(target / "exercises" / PRISTINE / MANIFEST, manifest.encode()))
+        for name, content in keep_pristine(source).items():
+            written.append(_put(target / "exercises" / name, content))
         for path in _chapters_of(book):
             written.append(_put(target / "book" / path.relative_to(book), path.read_bytes()))
         first = min(path.name for path in book.glob("ch01_*.ipynb"))

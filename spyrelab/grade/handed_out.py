@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
+from spyrelab import __version__
 from spyrelab.errors import UsageError
 from spyrelab.grade.tree import Chapter
 
-__all__ = ["MANIFEST", "PRISTINE", "edited", "fingerprint", "pristine"]
+__all__ = ["MANIFEST", "PRISTINE", "edited", "fingerprint", "keep_pristine", "pristine"]
 
 PRISTINE = ".pristine"
 """Folder beside exercises that were exported: the files that learners edit, as they came."""
 
 MANIFEST = "manifest.json"
 """In that folder: fingerprints of the files that they do not edit."""
+
+_FIXED, _LEARNERS = ("test_ch", "given_ch"), r"ch\d\d_\w+\.py$"
+"""Beginnings of names of files that nobody edits, and names of those that learners do."""
 
 
 def fingerprint(content: bytes) -> str:
@@ -40,6 +45,22 @@ def pristine(path: Path) -> bytes:
         return subprocess.run(command, cwd=path.parent, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         raise UsageError(f"{path.name}: git has no earlier version of it here") from None
+
+
+def keep_pristine(source: Path) -> dict[str, bytes]:
+    """What a copy of a folder of exercises needs to know how it came, by path inside the copy.
+
+    Raises
+    ------
+    UsageError
+        How a file of the folder came is not known.
+    """
+    every = sorted(source.glob("*.py"))
+    fixed = [p for p in every if p.name == "conftest.py" or p.name.startswith(_FIXED)]
+    kept = {f"{PRISTINE}/{p.name}": pristine(p) for p in every if re.match(_LEARNERS, p.name)}
+    files = {path.name: fingerprint(path.read_bytes()) for path in fixed}
+    manifest = json.dumps({"spyrelab": __version__, "files": files}, indent=1) + "\n"
+    return {**kept, f"{PRISTINE}/{MANIFEST}": manifest.encode()}
 
 
 def edited(chapter: Chapter) -> list[str]:

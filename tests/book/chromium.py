@@ -64,10 +64,11 @@ class Browser:
     """A headless browser that visits pages of one server."""
 
     def __init__(self, driver: Any, base: str) -> None:
-        self.driver, self.base = driver, base
+        self.driver, self.base, self.width = driver, base, 0
 
     def resize(self, width: int, height: int = 900) -> None:
         """Set the size of the window in CSS pixels; below 500 a window itself cannot go."""
+        self.width = width
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
@@ -79,12 +80,13 @@ class Browser:
 
     def screenshot(self, file: Path, limit: int = 6000) -> None:
         """Save the page from its top, at most ``limit`` pixels of it."""
+        width = self.width
         extent = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": extent["width"], "scale": 1}
-        clip["height"] = min(extent["height"], limit)
-        options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
-        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", options)
+        # A window as tall as the page: what lies beyond a window is not always laid out for it.
+        self.resize(width, min(int(extent["height"]), limit))
+        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
         file.write_bytes(base64.b64decode(shot["data"]))
+        self.resize(width)
 
     def _complaints(self) -> Iterator[str]:
         for entry in self.driver.get_log("browser"):
