@@ -44,6 +44,7 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "show_navbar_depth": 1,
     "show_toc_level": 2,
+    "navbar_persistent": [],
     "home_page_in_toc": True,
     "logo": {"text": "SpyreLab"},
 }

@@ -75,7 +75,7 @@ def bench_page(file: Path) -> str:
     parts = [
         "# Bench: paged attention",
         "Predicted microseconds on the card of each kernel as it was written, then tuned. The bound"
-        " is the least time that any kernel needs; the last column says which share of it the"
+        " is the least time that any kernel needs; the second column says which share of it the"
         " fastest reaches. Every row was compared with a reference before it was priced. Made"
         f" with torch {document['environment']['torch']}; `spyrelab bench ch07` makes the numbers"
         " again.",
@@ -95,8 +95,8 @@ def _scenarios(rows: list[dict[str, Any]]) -> str:
     for case, own in cases.items():
         best = min(own.values(), key=lambda row: float(row["device_us"]))
         pairs = [f"{_time(own, kernel)} / {_time(own, f'{kernel}-tuned')}" for kernel in kernels]
-        lines.append([_code(case), *pairs, f"{best['impl']}, {best['extra']['bound_share']:.0%}"])
-    return _table(("scenario", *kernels, "fastest"), lines, right=kernels)
+        lines.append([_code(case), f"{best['impl']}, {best['extra']['bound_share']:.0%}", *pairs])
+    return _table(("scenario", "fastest", *kernels), lines, right=("fastest", *kernels))
 
 
 def _time(own: dict[str, dict[str, Any]], impl: str) -> str:

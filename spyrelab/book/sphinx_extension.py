@@ -66,5 +66,5 @@ def _write(translator: Any, node: Any, *, block: bool) -> None:
         complain = logging.getLogger(__name__).warning
         complain("no formula: %s (%r)", node.astext(), error, location=node)
         raise nodes.SkipNode from None
-    translator.body.append(f'<div class="math">{text}</div>' if block else text)
+    translator.body.append(f'<div class="formula">{text}</div>' if block else text)
     raise nodes.SkipNode
