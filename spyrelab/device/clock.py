@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ _folded_seconds = 0.0
 _lock = threading.RLock()
 _marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 _estimates: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+_unpredictable: weakref.WeakSet[Any] = weakref.WeakSet()
 _kept = _watched = 0
 
 _REMEMBERED = 1 << 10
@@ -148,8 +150,24 @@ def _estimated(launch: Launch) -> Any:
 
 
 def seconds_of(launch: Launch) -> float:
-    """Predicted seconds of one launch."""
-    return float(estimate_of(launch).seconds)
+    """Predicted seconds of one launch.
+
+    Of a program whose time depends on what it finds while it runs, such as a lock, the launch
+    itself counts, and a warning says so: the clock goes on.
+    """
+    from spyrelab.timing import CONSTANTS, UnknownValueError
+
+    if launch.program in _unpredictable:
+        return CONSTANTS.launch_seconds
+    try:
+        return float(estimate_of(launch).seconds)
+    except UnknownValueError as error:
+        _unpredictable.add(launch.program)
+        name = launch.op or launch.program.function.name
+        warnings.warn(
+            f"the clock counts only the launch of {name}: {error}", RuntimeWarning, stacklevel=2
+        )
+        return CONSTANTS.launch_seconds
 
 
 def _fold() -> None:

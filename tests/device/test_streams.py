@@ -12,7 +12,8 @@ import spyrelab
 from spyrelab.device import clock
 from spyrelab.emulator import lower
 from spyrelab.kernels import softmax
-from spyrelab.timing import estimate
+from spyrelab.ktir import parse
+from spyrelab.timing import CONSTANTS, UnknownValueError, estimate
 
 MODULE = softmax(64, 256)
 PROGRAM = lower(MODULE)
@@ -113,3 +114,23 @@ def test_the_profiler_shows_launches(tmp_path: Path) -> None:
     host = [e["ts"] for e in events if e.get("name") == "aten::sin"]
     assert host and 0 <= kernels[0]["ts"] - host[0] < 5e6
     assert any(entry.key == "aten::sin" for entry in p.key_averages())
+
+
+def test_a_launch_whose_time_nobody_knows_does_not_stop_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program, known = lower(parse("module { func.func @locked() { return } }")), clock.estimate_of
+
+    def unknown(launch: clock.Launch) -> object:
+        if launch.program is program:
+            raise UnknownValueError("it depends on a lock")
+        return known(launch)
+
+    monkeypatch.setattr(clock, "estimate_of", unknown)
+    start = clock.now()
+    clock.launched(program)
+    with pytest.warns(RuntimeWarning, match="only the launch of locked: it depends on a lock"):
+        after = clock.now()
+    clock.launched(program)
+    assert after - start == pytest.approx(CONSTANTS.launch_seconds)
+    assert clock.now() - after == pytest.approx(CONSTANTS.launch_seconds)
