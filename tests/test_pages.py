@@ -46,3 +46,27 @@ def test_the_week_covers_every_list_of_private_names() -> None:
     text = (ROOT / "book/site/pages/your_accelerator.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "spyrelab").glob("*/internals.py")}
     assert packages and all(f"`spyrelab/{name}/" in text for name in packages)
+
+
+def test_each_door_of_the_week_is_used_by_the_files_of_its_row() -> None:
+    text = (ROOT / "book/site/pages/your_accelerator.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) > 30
+    for copy, _, door, trust in rows:
+        words = re.findall(r"`([^`]+)`", copy + door)
+        found = [path for word in words if "/" in word for path in _sources(ROOT / word)]
+        code = "".join(path.read_text(encoding="utf-8") for path in found)
+        names = [name for word in re.findall(r"`([^`/]+)`", door) for name in _names(word)]
+        wanted = [name for name in names if name not in code]
+        assert found and wanted == [], f"{copy}: {wanted}"
+        levels = set(trust.replace(" ", "").split(","))
+        assert levels <= {"public", "semi-public", "private", ""}, trust
+
+
+def _sources(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def _names(code: str) -> list[str]:
+    """Identifiers, without the modules that they are found in."""
+    return re.findall(r"[A-Za-z_]\w+(?![\w.])", code)

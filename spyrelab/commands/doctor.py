@@ -72,8 +72,17 @@ def examine() -> Iterator[Finding]:
         try:
             yield from check(name)
         except Exception as error:  # whatever is broken in an installation, it is a finding
-            text = " ".join(str(error).split()) or type(error).__name__
-            yield Finding(name, State.BROKEN, f"{type(error).__name__}", text)
+            yield Finding(name, State.BROKEN, type(error).__name__, _advice(error))
+
+
+def _advice(error: Exception) -> str:
+    """What to do: errors of SpyreLab say it themselves, what cannot be imported is put in again."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{text}: pip install {error.name.partition('.')[0]}"
+    if isinstance(error, ImportError):
+        return f"{text}: pip install --force-reinstall the package that fails to load"
+    return text
 
 
 def _python(name: str) -> Iterator[Finding]:
@@ -157,14 +166,16 @@ def _device(name: str) -> Iterator[Finding]:
     yield Finding(name, State.WELL, f"torch {torch.__version__}: tensors live on it")
 
 
-def _names(package: str, library: str) -> Callable[[str], Iterator[Finding]]:
-    """A check of the private names that a subpackage relies on."""
+def _names(package: str, library: str, needed: bool) -> Callable[[str], Iterator[Finding]]:
+    """A check of the private names that a subpackage relies on; ``needed`` by all the rest, too."""
 
     def check(name: str) -> Iterator[Finding]:
         try:
             importlib.import_module(library)
-        except ModuleNotFoundError:
-            advice = f"pip install {library} (Linux only); {package} needs it, nothing else does"
+        except ModuleNotFoundError as error:
+            if needed or error.name != library:
+                raise  # absent is the library, not what the library itself asks for
+            advice = f"pip install {library} (Linux only); only spyrelab.{package} needs it"
             yield Finding(name, State.ABSENT, f"{library} is not installed", advice)
             return
         internals = importlib.import_module(f"spyrelab.{package}.internals")
@@ -199,10 +210,10 @@ CHECKS: dict[str, Callable[[str], Iterator[Finding]]] = {
     "emulator's cache": _cache,
     "device memory": _memory,
     "device 'spyre'": _device,
-    "torch.compile": _names("inductor", "torch"),
-    "Triton": _names("triton", "triton"),
+    "torch.compile": _names("inductor", "torch", needed=True),
+    "Triton": _names("triton", "triton", needed=False),
     "Triton's backend": _triton_driver,
-    "Helion": _names("helion", "helion"),
+    "Helion": _names("helion", "helion", needed=False),
     "browser": _browser,
 }
 """Name of a thing, and what looks at it."""

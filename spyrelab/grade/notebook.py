@@ -15,8 +15,9 @@ from spyrelab.grade.subject import Subject
 from spyrelab.grade.task import GradedTest, graded_tests
 from spyrelab.grade.tree import find_chapter, lend, load_module
 
-_COLOURS = {Status.PASSED: "#117733", Status.NOT_STARTED: "#666666"}
-_FAILURE_COLOUR = "#882255"
+_COLOURS = {Status.PASSED: "#1f8a4c", Status.NOT_STARTED: "#666666"}
+_FAILURE_COLOUR = "#c2477f"
+"""Of a middling lightness, to be read on white and on black."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,11 @@ class Check:
         lines = [*result.output.splitlines(), *shown_hints(result, self.hints)]
         body = f"<pre style='white-space:pre-wrap'>{escape(chr(10).join(lines))}</pre>"
         style = f"border-left:4px solid {colour};padding-left:8px"
-        drawn = f"<p>Your program:</p>{result.timeline}" if result.timeline else ""
+        drawn = (
+            f"<p>The program of the last test, on one core:</p>{result.timeline}"
+            if result.timeline
+            else ""
+        )
         return f"<div style='{style}'>{head}{body if lines else ''}{drawn}</div>"
 
 

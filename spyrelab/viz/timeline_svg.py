@@ -5,6 +5,7 @@ Without scripts, in a viewer that allows none, it is the same picture, standing 
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from spyrelab.timing import Estimate
@@ -18,6 +19,9 @@ WIDTH, LEFT, LANE, TOP = 900, 110, 22, 26
 
 MOST = 4_000
 """Bars: beyond, loops are drawn as one bar each, since a notebook keeps the text."""
+
+_FOLDERS = re.compile(r'(?<=")[^"]*[/\\](?=[^"/\\]*")')
+"""Of a file in a location: where a program lies on this computer is nobody's business."""
 
 SCRIPT = """
 (function () {
@@ -101,7 +105,7 @@ def _bar(event: Event, lane: int, whole: float) -> str:
         words += f", {event.times:,} times"
     location = getattr(event.step.operation, "location", None)
     if location:
-        words += f" ({location})"
+        words += f" ({_FOLDERS.sub('', str(location))})"
     faint = " opacity='.45'" if event.times > 1 else ""
     return (
         f"<rect x='{start * scale:.3f}' y='{TOP + LANE * lane + 2}' width='{length * scale:.3f}'"

@@ -57,6 +57,36 @@ def test_a_library_that_is_not_there(monkeypatch):
     assert found()["Helion"].state is State.ABSENT
 
 
+def installation(place, name: str, statement: str) -> dict[str, Finding]:
+    """What is found where a library, when it is imported, does this."""
+    (place / name).mkdir()
+    (place / name / "__init__.py").write_text(statement + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "spyrelab", "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(place)},
+    )
+    assert done.stderr.count("Traceback") == 0, done.stderr
+    findings = [Finding(**finding) for finding in json.loads(done.stdout)["findings"]]
+    return {finding.name: finding for finding in findings}
+
+
+def test_a_library_without_what_it_asks_for_is_broken_and_not_absent(tmp_path):
+    gone = "raise ModuleNotFoundError(\"No module named 'triton'\", name='triton')"
+    mine = installation(tmp_path, "triton", gone)
+    assert mine["Triton"].state == State.ABSENT and "spyrelab.triton needs" in mine["Triton"].advice
+    assert mine["Helion"].state == State.BROKEN and "install triton" in mine["Helion"].advice
+    assert mine["torch.compile"].state == mine["device 'spyre'"].state == State.WELL
+
+
+def test_torch_that_does_not_load(tmp_path):
+    mine = installation(tmp_path, "torch", "raise ImportError('libc10.so: cannot open')")
+    for name in ("device 'spyre'", "torch.compile"):
+        assert mine[name].state == State.BROKEN and "--force-reinstall" in mine[name].advice
+    assert "libc10.so" in mine["torch.compile"].advice
+
+
 def test_triton_without_our_entry_point(monkeypatch):
     monkeypatch.setattr(doctor, "entry_points", lambda group: [])
     assert found()["Triton's backend"].state is State.BROKEN

@@ -75,6 +75,19 @@ def test_a_program_leads_to_its_source(tmp_path) -> None:
     assert "kernel.py:2" in shown and "value = &lt;b&gt;loaded" in shown and "loc(" not in shown
 
 
+def test_what_is_shown_does_not_say_where_it_was_made(tmp_path) -> None:
+    shown, drawn = [], []
+    for folder in ("here", "some where"):
+        file = tmp_path / folder / "kernel.py"
+        text = ktir.dumps(CATALOGUE["softmax"].build(rows=64, cols=256, cores=4))
+        place = f' loc("top"("{file}":2:5))'
+        module = ktir.parse(text.replace("dimensions = [1]", "dimensions = [1]" + place))
+        shown.append(module._repr_html_())
+        drawn.append(timeline_svg(timing.estimate(module), cores=1))
+    for one, other in (shown, drawn):
+        assert one == other and "kernel.py" in one and str(tmp_path) not in one
+
+
 def test_sticks_say_what_they_hold() -> None:
     shown = SpyreTensorLayout.default((3, 100), "f16")._repr_html_()
     assert Balanced(shown).tags.count("rect") == 6
