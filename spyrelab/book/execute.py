@@ -8,6 +8,7 @@ import resource
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from spyrelab.book.chapters import BookError
@@ -58,12 +59,18 @@ def execute(notebook: Notebook, folder: Path) -> Execution:
     )
     before = _children_seconds()
     try:
-        client.execute(env=_environment())
+        # Kernels that an earlier run left compiled name the places of its cells, not of these.
+        with TemporaryDirectory() as caches:
+            places = {name: str(Path(caches) / name) for name in _CACHES}
+            client.execute(env={**_environment(), **places})
     except CellExecutionError as error:
         raise BookError(f"{_failed_cell(fresh)}: {error.ename}: {error.evalue}") from None
     except (CellTimeoutError, DeadKernelError) as error:
         raise BookError(f"{_failed_cell(fresh)}: {str(error).splitlines()[0]}") from None
     return Execution(fresh, _children_seconds() - before)
+
+
+_CACHES = ("TRITON_CACHE_DIR", "HELION_CACHE_DIR")
 
 
 def _kernel_manager_class() -> Any:
