@@ -49,9 +49,11 @@ def page(results: Results) -> str:
     verdict = f"{wrong} rows are wrong." if wrong else "Every result was checked and is right."
     links = "".join(f'<a href="#{name}">{name}</a>' for name in names)
     interrupted = results.environment.get("interrupted")
+    left_out = results.environment.get("left_out")
+    omitted = f" {left_out} cases are left out by --quick." if left_out else ""
     parts = [
         f"<p{' class=bad' if wrong else ''}>{len(results.rows)} rows of {len(names)} chapters."
-        f" {verdict}{' The bench was interrupted.' if interrupted else ''}</p>",
+        f" {verdict}{' The bench was interrupted.' if interrupted else ''}{escape(omitted)}</p>",
         f"<nav>{links}<a href='#validation'>validation</a><a href='#environment'>environment</a>"
         "</nav>",
     ]
@@ -69,7 +71,9 @@ def page(results: Results) -> str:
 
 
 def _chapter(name: str, title: str, results: Results) -> str:
-    mine = Results(results.environment, [row for row in results.rows if row.chapter == name])
+    # How many cases are left out is known of all chapters together only: the page says it once.
+    shared = {k: v for k, v in results.environment.items() if k != "left_out"}
+    mine = Results(shared, [row for row in results.rows if row.chapter == name])
     table = make_table(mine)
     picture = ""
     if any(row.host_s or "bound_share" in row.extra for row in mine.rows):

@@ -37,9 +37,23 @@ def register(subparsers: Any) -> None:
         " know is listed on standard error",
     )
     parser.add_argument(
+        "--from-helion",
+        metavar="FILE:KERNEL",
+        help="the same for a Helion kernel, compiled for the shapes in --signature; how it would"
+        " be launched is said on standard error",
+    )
+    parser.add_argument(
         "--signature",
         metavar="LIST",
-        help="of the Triton kernel: NAME=TYPE or NAME=VALUE items, as in 'x=*fp16,n=i32,BLOCK=64'",
+        help="arguments of the kernel, NAME=ITEM between commas. Triton: types and values, as in"
+        " 'x=*fp16,n=i32,BLOCK=64'. Helion: shapes and values, as in"
+        " 'x=fp16[64,128],rows=i32(0,3,8),eps=1e-6'",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="JSON",
+        help="of the Helion kernel: what differs from its own or the default one, as in"
+        " '{\"block_sizes\": [64]}'; a file, or a history of spyrelab.helion.tune",
     )
     parser.add_argument("--function", metavar="NAME", help="default the first public one")
     parser.add_argument("--print", action="store_true", help="print the canonical text")
@@ -71,12 +85,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--{given[0]} is for running: add --run")
     if args.save and Path(args.save).suffix != ".npz":
         raise UsageError(f"--save {args.save}: the name of the file has to end in .npz")
-    if (args.file is None) == (args.from_triton is None):
-        raise UsageError("give a KTIR file or --from-triton FILE:KERNEL, one of the two")
-    if args.signature is not None and args.from_triton is None:
-        raise UsageError("--signature is for --from-triton")
-    document: dict[str, Any] = {"schema": 1, "file": args.file or args.from_triton}
-    module = _read(args.file) if args.file else _from_triton(args, document)
+    places = [place for place in (args.file, args.from_triton, args.from_helion) if place]
+    if len(places) != 1:
+        raise UsageError(
+            "give a KTIR file, --from-triton FILE:KERNEL or --from-helion FILE:KERNEL, one of them"
+        )
+    if args.signature is not None and args.file:
+        raise UsageError("--signature is for --from-triton and --from-helion")
+    if args.config is not None and not args.from_helion:
+        raise UsageError("--config is for --from-helion")
+    document: dict[str, Any] = {"schema": 1, "file": places[0]}
+    module = _read(args.file) if args.file else _from_kernel(args, document)
     if args.print:
         from spyrelab.ktir import dumps
 
@@ -92,18 +111,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _from_triton(args: argparse.Namespace, document: dict[str, Any]) -> Module:
-    """The KTIR of a Triton kernel; it is printed unless something else is asked for."""
-    from spyrelab.commands.ktir_triton import describe, report, translated
+def _from_kernel(args: argparse.Namespace, document: dict[str, Any]) -> Module:
+    """The KTIR of a kernel; it is printed unless something else is asked for."""
+    from spyrelab.commands import ktir_helion, ktir_triton
 
-    made = translated(args.from_triton, args.signature)
-    made.module.verify()
-    if args.json:
-        document |= describe(made)
+    made: Any
+    if args.from_helion:
+        kind: Any = ktir_helion
+        made = ktir_helion.translated(args.from_helion, args.signature, args.config)
+        module = made.translation.module
+        # A run is the launch that Helion would make, where --set does not say otherwise.
+        args.set = [*(f"{name}={value}" for name, value in made.numbers.items()), *args.set]
     else:
-        report(made)
+        kind, made = ktir_triton, ktir_triton.translated(args.from_triton, args.signature)
+        module = made.module
+    module.verify()
+    if args.json:
+        document |= kind.describe(made)
+    else:
+        kind.report(made)
     args.print |= not args.execute
-    return made.module
+    return module
 
 
 def _read(name: str) -> Module:

@@ -19,6 +19,7 @@ __all__ = [
     "form_of",
     "form_with_layout",
     "is_dense",
+    "linear_form",
     "raw_form",
     "require_distinct",
     "span",
@@ -160,6 +161,12 @@ def form_of(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) 
 def contiguous_form(size: tuple[int, ...], dtype: torch.dtype) -> Form:
     """The default form of a contiguous tensor."""
     return form_of(size, contiguous_strides(size), dtype)
+
+
+@lru_cache(maxsize=_MOST)
+def linear_form(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) -> Form:
+    """The form of a tensor whose elements lie as on the host, whatever the default of its type."""
+    return Form(size, stride, dtype, None)
 
 
 @lru_cache(maxsize=_MOST)

@@ -7,7 +7,7 @@ import torch
 
 from spyrelab.device.allocations import Entry
 from spyrelab.device.dtypes import BITS
-from spyrelab.device.forms import Form, form_of, is_dense, span
+from spyrelab.device.forms import Form, form_of, is_dense, linear_form, span
 from spyrelab.device.memory import MEMORY
 from spyrelab.layout import contiguous_strides, convert, element_offsets
 
@@ -20,8 +20,7 @@ def make_linear(entry: Entry) -> None:
     if not form.tiled:
         return
     content = host_bytes(entry)
-    flat = Form(form.size, form.stride, form.dtype, None)
-    MEMORY.move(entry, flat)
+    MEMORY.move(entry, linear_form(form.size, form.stride, form.dtype))
     put_host_bytes(entry, content)
 
 

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 __all__ = ["install"]
 
+_LATER = {
+    "helion._testing": "spyrelab.helion.testing",
+    "helion._compiler._inductor.template_buffer": "spyrelab.helion.compiled",
+}
+"""Modules of Helion that it loads when they are needed: ours that enters into them then."""
+
+_watched: list[bool] = []
+
 
 def install() -> None:
     """Make Helion's kernels run on the card; calling it again does nothing more.
@@ -20,17 +28,24 @@ def install() -> None:
 
     internals.check()
     from spyrelab import triton
+    from spyrelab.arrival import watch
     from spyrelab.helion.backend import register
+    from spyrelab.helion.benchmarking import patch_benchmarks
     from spyrelab.helion.devices import patch_devices
     from spyrelab.helion.oracle import register_products
-    from spyrelab.helion.search_space import patch_search_space
+    from spyrelab.helion.search_space import patch_configurations, patch_search_space
     from spyrelab.helion.searches import patch_searches
     from spyrelab.triton.driver import SpyreDriver
 
     if SpyreDriver.is_active():
         triton.install()
     patch_devices()
+    patch_benchmarks()
     patch_search_space()
+    patch_configurations()
     patch_searches()
     register()
     register_products()
+    if not _watched:
+        _watched.append(True)
+        watch(_LATER)

@@ -16,12 +16,14 @@ __all__ = ["check"]
 SERIES = "1.5."
 
 _NEEDED = {
+    "helion.runtime:default_launcher": "tensors without elements",
     "helion.runtime:get_num_sm": "how many programs a persistent kernel has",
     "helion._compat:_min_dot_size": "smallest blocks of a product",
     "helion._compat:_supports_tensor_descriptor": "offers descriptors to the tuner",
     "helion._compat:device_num_sm": "how many programs run at once",
     "helion._compat:get_device_name": "names the card in caches and logs",
     "helion._compat:num_compute_units": "how many programs run at once",
+    "helion._compiler.inductor_lowering:GraphLowering": "kernels in torch.compile",
     "helion._compiler.backend_registry:list_backends": "backend='spyre'",
     "helion._compiler.backend_registry:register_compiler_backend": "backend='spyre'",
     "helion._compiler.compile_environment:CompileEnvironment.current": "blocks of whole sticks",
@@ -32,8 +34,12 @@ _NEEDED = {
     ),
     "helion.autotuner:search_algorithms": "tuning",
     "helion.autotuner.base_search:BaseSearch": "tuning on predicted time",
+    "helion.autotuner.benchmarking:compute_repeat": "predicted time in benchmarks",
+    "helion.autotuner.benchmarking:do_bench": "predicted time in benchmarks",
+    "helion.autotuner.benchmarking:interleaved_bench": "predicted time in benchmarks",
+    "helion.autotuner.config_spec:ConfigSpec.normalize": "takes configurations of GPUs",
     "helion.autotuner.effort_profile:get_effort_profile": "sizes of searches",
-    "helion.autotuner.base_search:PopulationBasedSearch": "tuning on predicted time",
+    "helion.autotuner.base_search:PopulationBasedSearch.rebenchmark": "tuning on predicted time",
     "helion.autotuner.benchmark_provider:BenchmarkProvider": "tuning on predicted time",
     "helion.autotuner.benchmark_provider:BenchmarkResult": "tuning on predicted time",
     "helion.autotuner.local_cache:LocalAutotuneCache._generate_key": "keeps configurations",

@@ -75,6 +75,8 @@ class Log:
 def read(path: str | os.PathLike[str]) -> tuple[str, tuple[Trial, ...]]:
     """What a file is about, and its trials; a last line that was not finished does not count.
 
+    Two processes that begin one file at once may both write what it is about.
+
     Raises
     ------
     TuningError
@@ -90,7 +92,9 @@ def read(path: str | os.PathLike[str]) -> tuple[str, tuple[Trial, ...]]:
     subject = _parsed(path, 1, lines[0]).get("subject")
     if not isinstance(subject, str):
         raise TuningError(f"{path} is no history of trials: its first line names no subject")
-    return subject, tuple(_trial(path, n, line) for n, line in enumerate(lines[1:], 2))
+    return subject, tuple(
+        _trial(path, n, line) for n, line in enumerate(lines, 1) if line != lines[0]
+    )
 
 
 def _parsed(path: Any, number: int, line: str) -> dict[str, Any]:

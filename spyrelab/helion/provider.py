@@ -87,13 +87,11 @@ class PredictedProvider(BenchmarkProvider):  # type: ignore[misc]  # Helion's cl
             self.watch(trial)
 
     def _trial(self, config: Any, known: Trial | None) -> tuple[Trial, Callable[..., Any]]:
-        if known is not None and known.is_skipped:
-            return known, _not_run
+        if known is not None:
+            return known, _not_run if known.is_skipped else self._compiled_when_called(config)
         start = time.perf_counter()
         try:
             function = self.kernel.compile_config(config, allow_print=False)
-            if known is not None:
-                return known, function
             milliseconds, reason = predict(lambda: function(*self.args)), ""
         except Exception as error:
             # Whatever a configuration raises, others may run: tuners skip it.
@@ -102,6 +100,10 @@ class PredictedProvider(BenchmarkProvider):  # type: ignore[misc]  # Helion's cl
         trial = Trial(dict(config.config), milliseconds, reason, round(spent, 3))
         self.log.add(trial)
         return trial, function
+
+    def _compiled_when_called(self, config: Any) -> Callable[..., Any]:
+        """Going on with a search takes as long as its own thinking does."""
+        return lambda *args: self.kernel.compile_config(config, allow_print=False)(*args)
 
 
 _DIRECTORIES = re.compile(r"(?<![\w.])/(?:[^/\s():]+/)+(?=[^/\s():]+\.py)")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["MEANINGLESS", "patch_search_space", "without_choice"]
+__all__ = ["MEANINGLESS", "patch_configurations", "patch_search_space", "without_choice"]
 
 _STICK_BITS = 128 * 8
 
@@ -74,3 +75,35 @@ def without_choice(config_spec: Any, given: Mapping[str, Any]) -> dict[str, Any]
     """What tuners are told to leave as it is: what changes nothing, and what a user has fixed."""
     plain = config_spec.default_config().config
     return {**{key: plain[key] for key in MEANINGLESS if key in plain}, **given}
+
+
+_FOREIGN = (
+    "matrix_instr_nonkdim",
+    "maxnreg",
+    "range_warp_specializes",
+    "waves_per_eu",
+    "xcd_remap",
+)
+"""Choices that only GPUs of one kind have; configurations that were tuned there hold them."""
+
+
+def patch_configurations() -> None:
+    """Let kernels bring configurations that were tuned on a GPU: what means nothing is left out."""
+    from helion.autotuner.config_spec import ConfigSpec
+
+    from spyrelab.helion.devices import is_card
+
+    plain: Any = ConfigSpec.normalize
+    if hasattr(plain, "_spyrelab"):
+        return
+
+    @functools.wraps(plain)
+    def normalize(self: Any, config: Any, **settings: Any) -> Any:
+        if is_card(self.device):
+            values = getattr(config, "config", config)
+            for name in _FOREIGN:
+                values.pop(name, None)
+        return plain(self, config, **settings)
+
+    normalize._spyrelab = True  # type: ignore[attr-defined]
+    ConfigSpec.normalize = normalize

@@ -69,8 +69,9 @@ def _predict(search: Any) -> None:
 
 
 def _select_once(search: Any) -> None:
-    # Predictions have no noise, so the best is not measured again.
+    # Predictions have no noise, so nothing is measured again.
     search.final_selection = None
+    search.rebenchmark = lambda members, **settings: None
 
 
 def _wrap_settings() -> None:

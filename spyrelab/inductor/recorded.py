@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from spyrelab.device.allocations import entry_of
 from spyrelab.device.eager.recording import NeedsValues, Request, phantom, record
-from spyrelab.device.forms import Form, form_of, form_with_layout
+from spyrelab.device.forms import Form, form_of, form_with_layout, linear_form
 from spyrelab.inductor.calls import Call
 from spyrelab.layout import SpyreTensorLayout
 from spyrelab.tiling import Plan
@@ -22,22 +22,26 @@ __all__ = ["Given", "Part", "Recorded", "Step", "Storage", "View", "record_one",
 
 @dataclass(frozen=True)
 class Storage:
-    """An allocation; ``layout`` where it is not the default one."""
+    """An allocation; ``layout`` where it is not the default one, ``linear`` where it has none."""
 
     size: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: torch.dtype
     layout: SpyreTensorLayout | None = None
+    linear: bool = False
 
     @property
     def form(self) -> Form:
         """How it lies in device memory."""
+        if self.linear:
+            return linear_form(self.size, self.stride, self.dtype)
         if self.layout is None:
             return form_of(self.size, self.stride, self.dtype)
         return form_with_layout(self.size, self.dtype, self.layout)
 
     def __repr__(self) -> str:
         layout = "" if self.layout is None else f", {self.layout!r}"
+        layout += ", linear=True" if self.linear else ""
         return f"Storage({self.size}, {self.stride}, {self.dtype}{layout})"
 
 
@@ -45,7 +49,8 @@ def storage_of(form: Form) -> Storage:
     """What generated code says of an allocation."""
     default = form_of(form.size, form.stride, form.dtype)
     layout = None if default is form or default.layout == form.layout else form.layout
-    return Storage(form.size, form.stride, form.dtype, layout)
+    linear = form.layout is None and default.layout is not None
+    return Storage(form.size, form.stride, form.dtype, layout, linear)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,19 @@ class SpyreScheduling(BaseScheduling):
         write_bundle(node)
         self.free_buffers_in_scheduler()
 
+    def codegen_template(
+        self,
+        template_node: Any,
+        epilogue_nodes: Sequence[Any],
+        prologue_nodes: Sequence[Any],
+        **settings: Any,
+    ) -> Any:
+        """Write a kernel that others have generated in Triton, as Inductor does for GPUs."""
+        from torch._inductor.codegen.triton import TritonScheduling
+
+        theirs: Any = TritonScheduling(self.scheduler)
+        return theirs.codegen_template(template_node, epilogue_nodes, prologue_nodes, **settings)
+
     def codegen_sync(self) -> None:
         """A launch returns when it is done."""
 

@@ -18,6 +18,7 @@ from spyrelab.machine import SPYRE
 from spyrelab.triton.addressed import settle_addresses
 from spyrelab.triton.arguments import Role
 from spyrelab.triton.binding import Leaf, Pointer, flatten, number_of, pointer_of
+from spyrelab.triton.capturing import Caught, catcher
 from spyrelab.triton.dry_runs import current
 from spyrelab.triton.errors import GridError, TritonError
 from spyrelab.triton.kernel import Kernel, LaunchArguments
@@ -100,6 +101,11 @@ class SpyreLauncher:
         watch = current()
         with MEMORY.lock:
             values = self._bind(kernel, grid, args)
+            caught = catcher()
+            if caught is not None:
+                given = {a.name: v for a, (v, _) in zip(kernel.arguments, values, strict=True)}
+                caught.append(Caught(kernel, grid, given))
+                return
             steering = self._steering(kernel, values)
             if watch is not None:
                 peak = int(kernel.program(cores).lx_peaks.max(initial=0))

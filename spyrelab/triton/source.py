@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from spyrelab.errors import UsageError
 from spyrelab.triton.arguments import Translation
+from spyrelab.triton.files import find_in
 from spyrelab.triton.options import SpyreOptions
 
 __all__ = ["Signature", "kernel_in", "read_signature", "translate_kernel"]
@@ -42,28 +41,12 @@ def kernel_in(place: str) -> Any:
     Raises
     ------
     UsageError
-        There is no such file, or no such kernel in it.
+        There is no such file, it cannot be loaded, or there is no such kernel in it.
     """
-    name, _, wanted = place.rpartition(":")
-    path = Path(name)
-    if not name or not path.is_file():
-        raise UsageError(f"{place}: give FILE:KERNEL, such as kernels.py:softmax")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{name}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = {k: v for k, v in vars(module).items() if _is_kernel(v)}
-    if wanted not in found:
-        known = ", ".join(found) or "none"
-        raise UsageError(f"{name} has no Triton kernel {wanted!r}; its kernels: {known}")
-    return found[wanted]
-
-
-def _is_kernel(thing: Any) -> bool:
     from triton import KernelInterface
 
-    return isinstance(thing, KernelInterface)
+    kernel, _ = find_in(place, KernelInterface, "Triton")
+    return kernel
 
 
 def read_signature(kernel: Any, text: str | None) -> tuple[Signature, SpyreOptions]:

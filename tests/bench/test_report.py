@@ -73,6 +73,13 @@ def test_wrong_rows_and_hostile_names_show_as_such() -> None:
     assert "<script" not in text and "1 rows are wrong." in text and "&lt;script&gt;" in text
 
 
+def test_cases_left_out_are_counted_once() -> None:
+    rows = [Row(name, "matmul", "vm", True) for name in ("ch01", "ch04")]
+    assert (
+        page(Results({"left_out": 1234}, rows)).partition("<h2>Environment")[0].count("1234") == 1
+    )
+
+
 def test_places_that_cannot_be_written(tmp_path: Path, capsys) -> None:
     (tmp_path / "file").write_text("")
     assert cli.main(["bench", "ch01", "--report", str(tmp_path / "file")]) == 2

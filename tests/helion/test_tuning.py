@@ -50,12 +50,13 @@ def test_equal_seeds_find_the_same_and_leave_chance_alone(operands):
 
     random.seed(9)
     state = random.getstate()
-    first = tune(softmax, operands[:1], budget=14, seed=3)
+    first = tune(softmax, operands[:1], budget=14, seed=3)  # past the 10 that chance proposes
     assert random.getstate() == state
-    again, other = (tune(softmax, operands[:1], budget=14, seed=seed) for seed in (3, 4))
+    again = tune(softmax, operands[:1], budget=14, seed=3)
+    other = tune(softmax, operands[:1], budget=5, seed=4)
     assert [t.config for t in first.trials] == [t.config for t in again.trials]
     assert (first.config, first.milliseconds) == (again.config, again.milliseconds)
-    assert [t.config for t in first.trials] != [t.config for t in other.trials]
+    assert [t.config for t in first.trials[:5]] != [t.config for t in other.trials]
 
 
 def test_helions_own_search_uses_predictions(operands):
@@ -105,7 +106,7 @@ def test_searches_leave_alone_what_means_nothing(operands):
 
 def test_barriers_keep_one_program_for_each_core():
     x = torch.zeros(128, 128, device="spyre")
-    found = tune(centre_columns, (x,), budget=10, search="RandomSearch")
+    found = tune(centre_columns, (x,), budget=5, search="RandomSearch")
     assert {t.config["pid_type"] for t in found.trials} == {"persistent_blocked"}
     assert {t.config["num_sm_multiplier"] for t in found.trials} == {1}
     assert not [t for t in found.skipped if "at once" in t.reason]

@@ -75,8 +75,8 @@ def test_it_can_be_run(capsys):
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        ((), "give a KTIR file or --from-triton"),
-        (("x.mlir", "--from-triton", "y:z"), "one of the two"),
+        ((), "give a KTIR file, --from-triton"),
+        (("x.mlir", "--from-triton", "y:z"), "one of them"),
         (("x.mlir", "--signature", "y"), "--signature is for --from-triton"),
         (("--from-triton", "nowhere.py:add"), "give FILE:KERNEL"),
         (("--from-triton", f"{FILE}:nothing"), "its kernels: add, softmax, matmul"),

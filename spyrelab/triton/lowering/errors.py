@@ -13,9 +13,8 @@ from spyrelab.triton.errors import UnsupportedKernelError
 
 __all__ = ["place_of", "unsupported"]
 
-
-_LIBRARY = "/triton/language/"
-"""Triton's own functions: what calls them is of interest, not where they stand."""
+_LIBRARIES = ("/triton/language/", "/torch/_inductor/runtime/", "/helion/runtime/")
+"""Functions that come with a compiler: what calls them is of interest, not where they stand."""
 
 
 def place_of(location: Location | None) -> str:
@@ -27,7 +26,8 @@ def place_of(location: Location | None) -> str:
             return place_of(child)
         case CallSiteLocation(callee, caller):
             inner = place_of(callee)
-            return inner if inner and _LIBRARY not in inner else place_of(caller) or inner
+            own = inner and not any(library in inner for library in _LIBRARIES)
+            return inner if own else place_of(caller) or inner
         case FusedLocation(parts):
             return next((found for part in parts if (found := place_of(part))), "")
     return ""

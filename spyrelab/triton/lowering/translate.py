@@ -11,7 +11,7 @@ from spyrelab.triton.lowering.builder import KernelBuilder
 from spyrelab.triton.lowering.cleanup import drop_unused
 from spyrelab.triton.lowering.kernel import Kernel
 from spyrelab.triton.lowering.programs import CORES, lower_kernel
-from spyrelab.triton.ttir import TtirOperation, parse_ttir
+from spyrelab.triton.ttir import TtirOperation, parse_ttir, to_origins
 
 __all__ = ["translate"]
 
@@ -34,6 +34,7 @@ def translate(text: str, function: str | None = None) -> Translation:
         For text that is no generic MLIR.
     """
     module = parse_ttir(text)
+    to_origins(module)
     functions = {
         operation.attributes["sym_name"]: operation
         for region in module.regions

@@ -1,5 +1,6 @@
 """Triton's IR as a tree, read from generic MLIR text."""
 
+from spyrelab.triton.ttir.origins import to_origins
 from spyrelab.triton.ttir.parser import parse_ttir
 from spyrelab.triton.ttir.tree import TtirBlock, TtirOperation, TtirValue
 from spyrelab.triton.ttir.types import (
@@ -22,4 +23,5 @@ __all__ = [
     "element_type",
     "parse_ttir",
     "shape_of",
+    "to_origins",
 ]
