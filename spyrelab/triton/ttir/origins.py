@@ -13,7 +13,8 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from spyrelab.ktir.ir import (
@@ -92,16 +93,17 @@ def _is_inner(note: re.Match[str]) -> bool:
 
 def _place(name: str, line: int, text: str) -> FileLocation:
     """The line in full, where the file is one that this process has loaded."""
-    for file in _loaded(name):
+    for file in _loaded(name, len(sys.modules), len(linecache.cache)):
         found = linecache.getline(file, line)
         if found.strip() == text:
             return FileLocation(file, line, len(found) - len(found.lstrip()) + 1)
     return FileLocation(name, line, 1)
 
 
-def _loaded(name: str) -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and Path(file).name == name:
-            yield file
-    yield from (file for file in list(linecache.cache) if Path(file).name == name)
+@lru_cache(maxsize=64)
+def _loaded(name: str, modules: int, read: int) -> tuple[str, ...]:
+    """Files of a name, as long as this many modules are loaded and this many files were read."""
+    # Some modules have a __file__ that is no string.
+    files = (str(getattr(module, "__file__", None)) for module in list(sys.modules.values()))
+    named = (file for file in chain(files, list(linecache.cache)) if file.endswith(name))
+    return tuple(dict.fromkeys(file for file in named if Path(file).name == name))
