@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from spyrelab.emulator.addresses import pointer_itemsizes
 from spyrelab.ktir import Function, Operation, ScalarType, TensorType, Value, walk
+from spyrelab.ktir.element_access import STORED, element_access
 from spyrelab.ktir.types import element_of
 
 __all__ = ["Steering", "find_steering"]
@@ -54,6 +55,9 @@ def find_steering(function: Function) -> Steering:
             search.need(v for v in operation.operands if not isinstance(v.type, TensorType))
         if operation.name == "ktdp.construct_indirect_access_tile":
             search.need_contents(operation.operands[1:])
+        if operation.name in STORED:
+            access = element_access(operation, operation.operands)
+            search.need(v for v in (access.limit, access.stride) if v is not None)
     scalars = search.seen - search.pointers
     return Steering(
         tuple(value.name for value in function.arguments if value in scalars),

@@ -114,3 +114,13 @@ def product(kernel, a: torch.Tensor, b: torch.Tensor, **options):
     sizes = (a.shape[0], b.shape[1], a.shape[1])
     kernel[grid](a, b, c, *sizes, *a.stride(), *b.stride(), *c.stride(), **options)
     return c
+
+
+@triton.jit
+def picked_rows(x, out, order, rows, columns, BLOCK: tl.constexpr):
+    """Rows in an order; that some of them are left out by their number makes it a gather."""
+    i, at = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    row = tl.load(order + i)
+    inside = (row < rows)[:, None] & (at < columns)[None, :]
+    values = tl.load(x + row[:, None] * BLOCK + at[None, :], mask=inside, other=0.0)
+    tl.store(out + i[:, None] * BLOCK + at[None, :], values)

@@ -218,3 +218,34 @@ def test_known_extents_below_the_block() -> None:
     args = {"x": x, "out": torch.zeros(8, 80), "pages": pages}
     got = launch(padded, (1,), args, ROWS=8, D=80, D_PADDED=128)["out"]
     assert torch.equal(got, 2 * x + x[pages.long()] + 2)
+
+
+@triton.jit
+def through_numbers(x, out, n, width, FORM: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.arange(0, 8)
+    at = tl.arange(0, BLOCK)
+    if FORM == "where":
+        inside = tl.where(at < n, 1, 0).to(tl.int1)
+        rows = tl.where(row // 2 < 3, 1, 0).to(tl.int1)
+        both = rows[:, None] & inside[None, :]
+    elif FORM == "cast":
+        inside = (at < n).to(tl.int32)
+        both = ((row < 6)[:, None]) & (inside[None, :] > 0)
+    elif FORM == "late":
+        wide = tl.where(at[None, :] < n, 1, 0) + tl.zeros((8, BLOCK), tl.int32)
+        both = (row < 6)[:, None] & (wide != 0)
+    else:
+        both = (row < 6)[:, None] * (at < n)[None, :]
+    place = row[:, None] * width + at[None, :]
+    tl.store(out + place, tl.load(x + place, mask=both, other=9.0))
+
+
+@pytest.mark.parametrize("form", ["where", "cast", "late", "product"])
+@pytest.mark.parametrize("n", [0, 1, 33, N])
+def test_masks_that_were_numbers_are_bounds_again(form: str, n: int) -> None:
+    x = numbers(8, N)
+    expected = torch.full((8, N), 9.0)
+    expected[:6, :n] = x[:6, :n]
+    args = {"x": x, "out": torch.zeros(8, N), "n": n, "width": N}
+    made = launch(through_numbers, (1,), args, ["box"] * 2, FORM=form, BLOCK=N)
+    assert torch.equal(made["out"], expected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import triton
 
+import spyrelab
 from spyrelab.device import clock
 from spyrelab.ktir import I32
 from tests.triton import kernels
@@ -70,3 +71,15 @@ def test_hosts_threads_may_launch_at_once():
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(double, rows))
     assert torch.equal(torch.stack([out.cpu() for out in found]), x * 2)
+
+
+def test_rows_of_a_gather_have_lengths_that_count():
+    x, out = torch.randn(64, 64, device="spyre"), torch.zeros(64, 64, device="spyre")
+    order = torch.randperm(64).to(torch.int32).to("spyre")
+    kernel = compiled(kernels.picked_rows, x, out, order, 40, 48, BLOCK=64)
+    assert "columns" in kernel.steering.scalars
+    with spyrelab.record() as seen:
+        for columns in (16, 48):
+            kernels.picked_rows[(1,)](x, out, order, 40, columns, BLOCK=64)
+    narrow, wide = (launch.estimate for launch in seen.kernels)
+    assert narrow.port_bytes < wide.port_bytes

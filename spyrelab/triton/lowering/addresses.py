@@ -13,6 +13,7 @@ from spyrelab.triton.lowering.masks import Mask
 from spyrelab.triton.lowering.pointers import Origin, Pointer
 from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.lowering.sums import merged, scaled
+from spyrelab.triton.lowering.truths import as_numbers
 from spyrelab.triton.ttir import PointerType, TtirOperation, element_type
 
 __all__ = ["joined_origin", "shifted"]
@@ -105,11 +106,17 @@ def chosen(kernel: Kernel, condition: Value, left: Value, right: Value) -> Value
             made: Tensor = b.select(kernel.element(condition), first.tensor(), second.tensor())
             return made
 
+        if isinstance(condition, Mask) and _is_number(first, 1) and _is_number(second, 0):
+            return as_numbers(condition, first.dtype, make)
         return Lanes.computed(b, shape, first.dtype, make)
     holds, x, y = kernel.elements([condition, left, right])
     if isinstance(x, Scalar) and isinstance(y, Scalar):
         x = b.splat(x, holds.shape)
     return kernel.wrapped(b.select(holds, x, y))
+
+
+def _is_number(lanes: Lanes, number: int) -> bool:
+    return not lanes.terms and lanes.base == number
 
 
 def _chosen_lanes(kernel: Kernel, condition: Scalar, left: Lanes, right: Lanes) -> Lanes:

@@ -14,6 +14,7 @@ from spyrelab.triton.lowering.lanes import Divided, Iota, Lanes, Term
 from spyrelab.triton.lowering.masks import Mask, Side
 from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.lowering.sums import added, negated_terms
+from spyrelab.triton.lowering.truths import as_mask
 from spyrelab.triton.ttir import TtirOperation
 
 __all__ = ["compare_integers"]
@@ -41,6 +42,10 @@ def _integers(kernel: Kernel, predicate: str, left: Value, right: Value) -> Valu
     if isinstance(left, Mask) or isinstance(right, Mask):
         return Mask.computed(b, shape, make)
     first, second = kernel.lanes(left, shape), kernel.lanes(right, shape)
+    if predicate in ("ne", "sgt", "ugt") and not second.terms and second.base == 0:
+        truths = as_mask(first, make)
+        if truths is not None:
+            return truths
     known = _known(kernel, predicate, first, second)
     if known is None:
         return Mask.computed(b, shape, make)

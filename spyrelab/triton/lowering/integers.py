@@ -14,6 +14,7 @@ from spyrelab.triton.lowering.masks import Mask
 from spyrelab.triton.lowering.registry import lowers
 from spyrelab.triton.lowering.spread import iota
 from spyrelab.triton.lowering.sums import added, cast_lanes, divided, lifted, scaled
+from spyrelab.triton.lowering.truths import as_mask, as_numbers
 from spyrelab.triton.ttir import TtirOperation, element_type
 
 __all__ = ["binary", "joint_shape", "operate"]
@@ -83,7 +84,9 @@ def _on_masks(
         for value in (left, right)
     ]
     first, second = sides
-    if name == "arith.andi" and isinstance(first, Mask) and isinstance(second, Mask):
+    # Of truth values a product is what "and" is.
+    both = name in ("arith.andi", "arith.muli")
+    if both and isinstance(first, Mask) and isinstance(second, Mask):
         return first.both(second)
 
     def make() -> Tensor:
@@ -176,7 +179,10 @@ def _cast(kernel: Kernel, name: str, source: Value, target: ScalarType) -> Value
         return made
 
     if target == I1:
-        return Mask.computed(b, shape, make)
+        truths = as_mask(source, make) if isinstance(source, Lanes) else None
+        return truths or Mask.computed(b, shape, make)
+    if isinstance(source, Mask) and name == "arith.extui":
+        return as_numbers(source, target, make)
     if isinstance(source, Lanes) and source.is_small and source.dtype != INDEX:
         narrow = name == "arith.trunci" and target.bits < 32
         signless = name == "arith.extui" and not source.is_not_negative
