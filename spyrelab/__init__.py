@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
     if name == "check":
         return _load("grade").check
     if name == "explain":
-        return import_module("spyrelab.triton.explaining").explain
+        return import_module("spyrelab.helion.explaining").explain
     if name in ("hint", "name_dims"):
         return getattr(_load("inductor"), name)
     if name in ("last_timeline", "record"):

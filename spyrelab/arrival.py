@@ -19,6 +19,7 @@ class _Finder(MetaPathFinder):
 
     def __init__(self, installers: Mapping[str, str]) -> None:
         self.waiting = dict(installers)
+        self.parts: dict[str, ModuleType] = {}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -28,15 +29,35 @@ class _Finder(MetaPathFinder):
             return None
         spec = find_spec(name)
         if spec is None or spec.loader is None:
+            self.waiting[name] = ours
             return spec
         execute: Any = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            execute(module)
-            import_module(ours).install()
+            self.restore_parts(module)
+            try:
+                execute(module)
+                import_module(ours).install()
+            except BaseException:
+                self.wait_again(name, ours)
+                raise
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+    def wait_again(self, name: str, ours: str) -> None:
+        """Make the next import of a module, or of a part of it, a new attempt."""
+        self.waiting[name] = ours
+        sys.modules.pop(name, None)
+        for part in [part for part in sys.modules if part.startswith(f"{name}.")]:
+            self.parts[part] = sys.modules.pop(part)
+
+    def restore_parts(self, module: ModuleType) -> None:
+        """Give a package the modules that an attempt has loaded: twice they may not register."""
+        for name in [name for name in self.parts if name.startswith(f"{module.__name__}.")]:
+            part = sys.modules[name] = self.parts.pop(name)
+            if name.rpartition(".")[0] == module.__name__:
+                setattr(module, name.rpartition(".")[2], part)
 
 
 class _Arriving(ModuleSpec):
@@ -45,13 +66,21 @@ class _Arriving(ModuleSpec):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "_initializing" and not value:
-            ours = self.__dict__.pop("_spyrelab", None)
-            if ours is not None and self.name in sys.modules:
+            finder, ours = self.__dict__.pop("_spyrelab", (None, None))
+            if ours is None or self.name not in sys.modules:
+                return
+            try:
                 import_module(ours).install()
+            except BaseException:
+                finder.wait_again(self.name, ours)
+                raise
 
 
 def watch(installers: Mapping[str, str]) -> None:
     """Enter our parts into modules of others when they arrive, or now if they are there.
+
+    Where ``install`` raises, so does the import, and so does every later one until it succeeds: a
+    module that was entered into in part is never left for use.
 
     Parameters
     ----------
@@ -63,7 +92,7 @@ def watch(installers: Mapping[str, str]) -> None:
         spec, ours = sys.modules[name].__spec__, finder.waiting.pop(name)
         if getattr(spec, "_initializing", False):
             # It imports torch, which loads us, before it is there itself.
-            spec.__class__, spec._spyrelab = _Arriving, ours  # type: ignore[union-attr]
+            spec.__class__, spec._spyrelab = _Arriving, (finder, ours)  # type: ignore[union-attr]
         else:
             import_module(ours).install()
     sys.meta_path.insert(0, finder)

@@ -13,10 +13,12 @@ import torch
 from torch._inductor import ir
 from torch._inductor.graph import GraphLowering
 from torch._inductor.lowering import lowerings
+from torch._inductor.utils import convert_shape_to_inductor
 from torch._inductor.virtualized import V
-from torch.utils._pytree import tree_map
 
 __all__ = ["install"]
+
+aten = torch.ops.aten
 
 
 class _LoopBody(GraphLowering):
@@ -30,18 +32,50 @@ class _LoopBody(GraphLowering):
         self._spyre = False
 
 
-def _boxed(result: Any) -> Any:
-    """A kernel's result as a buffer that operations read where it lies."""
+def _laid_out(result: Any, traced: Any) -> Any:
+    """Results as buffers that operations read where they lie, and as torch was told they lie."""
+    if isinstance(result, dict):
+        return {key: _laid_out(item, traced and traced[key]) for key, item in result.items()}
+    if isinstance(result, (list, tuple)):
+        told = traced or [None] * len(result)
+        return type(result)(_laid_out(*pair) for pair in zip(result, told, strict=True))
     if isinstance(result, ir.TensorBox) and isinstance(result.data, ir.Buffer):
-        return ir.TensorBox(ir.StorageBox(result.data))
-    return result
+        result = ir.TensorBox(ir.StorageBox(result.data))
+    return _as_traced(result, traced)
+
+
+def _as_traced(result: Any, traced: Any) -> Any:
+    """A copy where a result lies otherwise than torch was told while it traced.
+
+    Helion tells it that every result is contiguous; a kernel may follow its operand's strides.
+    """
+    if not isinstance(result, ir.TensorBox) or not isinstance(traced, torch.Tensor):
+        return result
+    told, lies = convert_shape_to_inductor(traced.stride()), result.get_stride()
+    graph: Any = V.graph
+    if graph.sizevars.statically_known_list_equals(told, lies) or not traced.is_contiguous():
+        return result
+    settings = {"memory_format": torch.contiguous_format}
+    return graph.call_function(aten.clone.default, (result,), settings)
+
+
+def _plain(value: Any) -> Any:
+    """Lists and dicts as kernels know them; graphs hold some that cannot be changed."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def _with_boxes(lower: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(lower)
     def lowered(*args: Any, **kwargs: Any) -> Any:
-        results = lower(*args, **kwargs)
-        return tree_map(_boxed, results, is_leaf=lambda item: isinstance(item, ir.IRNode))
+        kwargs["constant_args"] = _plain(kwargs["constant_args"])
+        graph: Any = V.graph
+        ours = graph.__dict__.get("_spyre")
+        traced = graph.current_node.meta.get("val") if ours else None
+        return _laid_out(lower(*args, **kwargs), traced)
 
     lowered._spyrelab = True  # type: ignore[attr-defined]
     return lowered
@@ -54,7 +88,7 @@ def _clone_in(plain: Callable[..., Any]) -> Callable[..., Any]:
     def clone(source: Any, **settings: Any) -> Any:
         graph: Any = V.graph
         if graph.__dict__.get("_spyre"):
-            return graph.call_function(torch.ops.aten.clone.default, (source,), settings)
+            return graph.call_function(aten.clone.default, (source,), settings)
         return plain(source, **settings)
 
     clone._spyrelab = True  # type: ignore[attr-defined]

@@ -22,7 +22,8 @@ def install() -> None:
     Raises
     ------
     HelionVersionError, TritonVersionError
-        The installed versions are not those that this was written for.
+        The installed versions are not those that this was written for. Raised by each import of
+        Helion then: it is never there without what makes it run on the card.
     """
     from spyrelab.helion import internals
 
@@ -47,5 +48,5 @@ def install() -> None:
     register()
     register_products()
     if not _watched:
-        _watched.append(True)
         watch(_LATER)
+        _watched.append(True)

@@ -6,13 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spyrelab.errors import SpyreLabError, UsageError
 from spyrelab.helion.errors import HelionError
 from spyrelab.triton.arguments import Role, Translation
 
-__all__ = ["Translated", "read_config", "translate_kernel"]
+if TYPE_CHECKING:
+    from spyrelab.triton.capturing import Caught
+
+__all__ = [
+    "Launches",
+    "Translated",
+    "launches_of",
+    "numbers_of",
+    "read_config",
+    "translate_kernel",
+]
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ def read_config(text: str) -> Mapping[str, Any]:
     if text.endswith(".jsonl"):
         return Tuning.read(text).config
     try:
-        found = json.loads(text if text.lstrip().startswith("{") else Path(text).read_text())
+        found = json.loads(text if text.lstrip().startswith(("{", "[")) else Path(text).read_text())
     except (OSError, ValueError) as error:
         raise UsageError(
             f"--config {text}: {error}; give a JSON object such as '{{\"block_sizes\": [64]}}',"
@@ -65,10 +75,32 @@ def read_config(text: str) -> Mapping[str, Any]:
     return found
 
 
-def translate_kernel(
+@dataclass(frozen=True)
+class Launches:
+    """What a call of a kernel would launch.
+
+    Attributes
+    ----------
+    config : mapping
+        The configuration that it was compiled in.
+    text : str
+        The Python that Helion has generated: the kernels in Triton, and what launches them.
+    launches : tuple of Caught
+        In order.
+    ttir : tuple of str
+        Of each, its kernel in Triton's own form.
+    """
+
+    config: Mapping[str, Any]
+    text: str
+    launches: tuple[Caught, ...]
+    ttir: tuple[str, ...]
+
+
+def launches_of(
     kernel: Any, args: tuple[Any, ...], config: Mapping[str, Any] | None = None
-) -> Translated:
-    """The KTIR of a kernel; nothing is run but the Python around its loops.
+) -> Launches:
+    """Compile a kernel and collect what it launches; only the Python around its loops is run.
 
     Parameters
     ----------
@@ -76,8 +108,54 @@ def translate_kernel(
     args
         What it would be called with, on the card.
     config
-        What differs from the kernel's own configuration, or from Helion's default where it has
-        none or several.
+        What differs from the kernel's configuration: the one found by tuning, else the only one
+        that it brings, else Helion's default.
+
+    Raises
+    ------
+    HelionError
+        Helion does not compile it for these arguments.
+    UnsupportedKernelError
+        It uses something that has no meaning on the card.
+    """
+    from helion import Config
+    from helion.runtime import default_launcher
+
+    from spyrelab.triton.capturing import capture
+
+    ttir: list[str] = []
+
+    def launch(*args: Any, **settings: Any) -> Any:
+        compiled = default_launcher(*args, **settings)
+        if compiled is not None:
+            ttir.append(compiled.asm["ttir"])
+        return compiled
+
+    try:
+        bound = kernel.bind(args)
+        own = getattr(bound, "_config", None) or _own_config(kernel, bound)
+        chosen = Config(**{**own.config, **(config or {})})
+        function = bound.compile_config(chosen, allow_print=False)
+        with capture() as caught:
+            function(*args, _launcher=launch)
+        text = bound.to_triton_code(chosen)
+    except SpyreLabError:
+        raise
+    except Exception as error:
+        raise HelionError(f"{kernel.name} does not compile: {_cause(error)}") from error
+    return Launches(dict(chosen.config), text, tuple(caught), tuple(ttir))
+
+
+def _own_config(kernel: Any, bound: Any) -> Any:
+    if len(kernel.configs) == 1:
+        return kernel.configs[0]
+    return bound.config_spec.default_config()
+
+
+def translate_kernel(
+    kernel: Any, args: tuple[Any, ...], config: Mapping[str, Any] | None = None
+) -> Translated:
+    """The KTIR of a kernel; parameters as `launches_of` has them.
 
     Raises
     ------
@@ -86,31 +164,20 @@ def translate_kernel(
     UnsupportedKernelError
         It uses something that has no meaning on the card.
     """
-    from helion import Config
-
-    from spyrelab.triton.capturing import capture
-
-    name = kernel.name
-    try:
-        bound = kernel.bind(args)
-        own = kernel.configs[0] if len(kernel.configs) == 1 else bound.config_spec.default_config()
-        chosen = Config(**{**own.config, **(config or {})})
-        function = bound.compile_config(chosen, allow_print=False)
-        with capture() as caught:
-            function(*args)
-    except SpyreLabError:
-        raise
-    except Exception as error:
-        raise HelionError(f"{name} does not compile: {_cause(error)}") from error
-    if len(caught) != 1:
+    made = launches_of(kernel, args, config)
+    if len(made.launches) != 1:
         raise HelionError(
-            f"{name} launches {len(caught) or 'nothing'}"
-            f"{' kernels' if caught else ''} for arguments of these shapes: one is printed"
+            f"{kernel.name} launches {len(made.launches) or 'nothing'}"
+            f"{' kernels' if made.launches else ''} for arguments of these shapes: one is printed"
         )
-    (launch,) = caught
-    places = {argument.name: argument.role for argument in launch.kernel.arguments}
-    numbers = {k: v for k, v in launch.values.items() if places[k] is not Role.POINTER}
-    return Translated(launch.kernel.translation, launch.grid, numbers, dict(chosen.config))
+    (launch,) = made.launches
+    return Translated(launch.kernel.translation, launch.grid, numbers_of(launch), made.config)
+
+
+def numbers_of(launch: Caught) -> dict[str, int | float]:
+    """KTIR arguments that are numbers, as a launch gives them."""
+    roles = {argument.name: argument.role for argument in launch.kernel.arguments}
+    return {k: v for k, v in launch.values.items() if roles[k] is not Role.POINTER}
 
 
 def _cause(error: BaseException) -> str:

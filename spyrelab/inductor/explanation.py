@@ -29,6 +29,8 @@ _WHAT = {
     "passes": "what each pass over these requests changed",
     "opspec": "the same with iteration spaces, splits and places",
     "plan": "what was decided, and the time that it is predicted to take",
+    "launch": "what Helion launches, on which grid, with which numbers, how configured",
+    "triton": "the Python that Helion generated",
     "ttir": "the kernel in Triton's own form, simplified",
     "access": "how every access to memory was understood",
     "ktir": "programs of the card",

@@ -14,7 +14,7 @@ from spyrelab.timing.motion import FAR, Course, Moving, plain
 from spyrelab.timing.places import Tile, View
 from spyrelab.timing.scalars import Scalar, Unknown, said
 
-__all__ = ["Arguments"]
+__all__ = ["Arguments", "place_of", "start_of"]
 
 
 class Arguments:
@@ -63,7 +63,7 @@ class Arguments:
         if isinstance(address, Unknown):
             return "an unknown address"
         first = int(plain(address)[0])
-        return self.names.get(first // self.APART, f"address {first}")
+        return self.names.get(start_of(first) // self.APART, f"address {first}")
 
     def array(self, base: str) -> np.ndarray | None:
         """The array behind a pointer, flat; None if it was not given."""
@@ -129,7 +129,7 @@ class Arguments:
 
     def _gathered(self, course: Course, tile: Tile, view: View, data: np.ndarray) -> np.ndarray:
         shape = tuple(int(np.max(course.settle(e))) for e in tile.extents)
-        place = plain(view.address)[:, None] % self.APART
+        place = place_of(plain(view.address))[:, None]
         grid = np.indices(shape).reshape(len(shape), -1)
         inside: Any = np.broadcast_to(course.active[:, None], (course.cores, grid.shape[1]))
         for axis, index in enumerate(grid):
@@ -192,3 +192,16 @@ def _pointers(function: Function) -> set[Value]:
 
     names = pointer_itemsizes(function)
     return {value for value in function.arguments if value.name in names}
+
+
+def start_of(address: Any) -> Any:
+    """The made-up address of the pointer that an address was computed from.
+
+    A view may begin before what it points to, and let nothing there be touched.
+    """
+    return (address + Arguments.APART // 2) // Arguments.APART * Arguments.APART
+
+
+def place_of(address: Any) -> Any:
+    """Elements from a pointer to an address that was computed from it."""
+    return address - start_of(address)

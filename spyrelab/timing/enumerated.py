@@ -14,7 +14,7 @@ from spyrelab.emulator.points import Points, enumerate_set
 from spyrelab.emulator.reference.tiles import variables_of
 from spyrelab.ktir.affine import AffineMap
 from spyrelab.ktir.ir import Subscript
-from spyrelab.timing.arguments import Arguments
+from spyrelab.timing.arguments import Arguments, place_of
 from spyrelab.timing.errors import TimingError, UnknownValueError
 from spyrelab.timing.motion import Course
 from spyrelab.timing.places import Tile, View
@@ -202,7 +202,7 @@ def _index(
             found.reasons.append(not_given(view))
             total = None
             continue
-        where = np.broadcast_to(fixed.places(view, core, place), shape) % Arguments.APART
+        where = place_of(np.broadcast_to(fixed.places(view, core, place), shape))
         bad = within & (where >= data.size)
         if bad.any():
             raise TimingError(

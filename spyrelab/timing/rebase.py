@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spyrelab.timing.arguments import Arguments
+from spyrelab.timing.arguments import start_of
 from spyrelab.timing.motion import Course, Moving, plain
 from spyrelab.timing.places import Tile, View
 from spyrelab.timing.scalars import Unknown
@@ -36,7 +36,7 @@ def rebased(course: Course, tile: Tile, found: Touched) -> tuple[Tile, Touched]:
         shifts, rest = steps
         low[number] = [a + b for a, b in zip(low[number], shifts, strict=True)] + [rest]
         high[number] = [a + b for a, b in zip(high[number], shifts, strict=True)] + [rest + 1]
-        origin = plain(part.address) // Arguments.APART * Arguments.APART
+        origin = start_of(plain(part.address))
         parts[number] = replace(part, address=origin)
     return replace(tile, parts=tuple(parts)), replace(found, low=low, high=high)
 
@@ -49,7 +49,7 @@ def _steps(course: Course, part: View) -> tuple[list[Any], Any] | None:
     strides = _whole(part.strides)
     if strides is None:
         return None
-    rest: Any = part.address - plain(part.address) // Arguments.APART * Arguments.APART
+    rest: Any = part.address - start_of(plain(part.address))
     shifts: list[Any] = [np.zeros(course.cores, np.int64)] * len(strides)
     for axis in sorted(range(len(strides)), key=lambda axis: -strides[axis]):
         whole = rest // strides[axis] if strides[axis] > 1 else rest

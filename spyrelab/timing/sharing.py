@@ -15,7 +15,7 @@ import numpy as np
 
 from spyrelab.ktir.affine import Binary, Expr, Symbol
 from spyrelab.ktir.ir import Subscript
-from spyrelab.timing.arguments import Arguments
+from spyrelab.timing.arguments import Arguments, place_of
 from spyrelab.timing.enumerated import Touched, variables_of_map
 from spyrelab.timing.motion import Course, Moving, Turn, plain
 from spyrelab.timing.places import Tile
@@ -190,7 +190,7 @@ class _Ahead:
         for view in self.tile.indices[subscript.view]:
             data = arguments.array(view.base)
             assert data is not None, "an index that is not given is a reason"
-            where = self.number(view.address)[..., None] % Arguments.APART
+            where = place_of(self.number(view.address))[..., None]
             within: Any = free
             axes_of: Any = zip(place, view.lows, view.sizes, view.strides, strict=True)
             for coordinate, low, size, stride in axes_of:

@@ -22,6 +22,8 @@ class Role(StrEnum):
 
     POINTER = "pointer"
     """Byte address of a tensor's first element, or of a host descriptor's base."""
+    ADDRESS = "address"
+    """The same as the host sees it, which is what ``data_ptr()`` gives: for computing with."""
     SCALAR = "scalar"
     """A number, as the kernel's caller gives it."""
     EXTENT = "extent"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spyrelab.triton.kernel import Kernel
+    from spyrelab.timing import Estimate
+    from spyrelab.triton.kernel import Kernel, LaunchArguments
 
 __all__ = ["Caught", "capture", "catcher"]
 
@@ -25,11 +26,26 @@ class Caught:
         Programs along x, y and z.
     values : mapping of str to number
         KTIR arguments as the launch gives them; of a pointer, its address on the card.
+    cores : int
+    steering : LaunchArguments
+        What its time depends on.
     """
 
     kernel: Kernel
     grid: tuple[int, ...]
     values: Mapping[str, int | float]
+    cores: int
+    steering: LaunchArguments
+
+    def estimate(self) -> Estimate:
+        """The predicted time of the launch.
+
+        Raises
+        ------
+        TimingError
+            A trip count depends on what the kernel itself computes.
+        """
+        return self.kernel.estimate(self.steering, self.cores)
 
 
 class _State(threading.local):

@@ -10,7 +10,7 @@ from typing import Any
 
 from spyrelab.triton.arguments import AccessNote
 
-__all__ = ["STAGES", "access_text", "explain", "own_operations"]
+__all__ = ["STAGES", "access_text", "explain", "own_operations", "program_text"]
 
 STAGES = ("ttir", "access", "ktir", "program", "timeline")
 """In order; ``"all"`` is every one of them."""
@@ -84,7 +84,7 @@ def _explain_kernel(
         "ttir": lambda: compiled.asm["ttir"],
         "access": lambda: access_text(ours.translation.notes),
         "ktir": lambda: str(ours.module),
-        "program": lambda: _program_text(ours.program()),
+        "program": lambda: program_text(ours.program()),
         "timeline": lambda: asked.launches[-1].estimate.explain(),
     }
     shown = STAGES if stage == "all" else (stage,)
@@ -124,7 +124,8 @@ def own_operations(module: Any) -> Counter[str]:
     )
 
 
-def _program_text(program: Any) -> str:
+def program_text(program: Any) -> str:
+    """What a program consists of, and what it needs of the scratchpad."""
     from spyrelab.emulator.opcodes import Op
 
     names = Counter(Op(int(row[0])).name.lower() for row in program.code)

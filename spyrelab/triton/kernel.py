@@ -15,7 +15,7 @@ from spyrelab.device import clock
 from spyrelab.emulator import Program, lower
 from spyrelab.emulator.formats import decode as decode_floats
 from spyrelab.emulator.quick_launch import QuickLaunch
-from spyrelab.ktir import F32, Module, ScalarType, dumps, parse
+from spyrelab.ktir import F32, Module, ScalarType, dumps, parse, walk
 from spyrelab.machine import SPYRE
 from spyrelab.timing import Estimate
 from spyrelab.triton.arguments import AccessNote, KernelArgument, Translation
@@ -70,12 +70,21 @@ def decode(binary: bytes) -> Translation:
         )
     header = json.loads(first.removeprefix(_HEADER))
     return Translation(
-        parse(body),
+        _without_positions(parse(body)),
         tuple(KernelArgument.from_json(data) for data in header["arguments"]),
         tuple(AccessNote.from_json(data) for data in header["notes"]),
         header["barriers"],
         {int(number): kind for number, kind in header["types"].items()},
     )
+
+
+def _without_positions(module: Module) -> Module:
+    """Nobody sees this text: messages name a value, as for a kernel that was just compiled."""
+    for function in module.functions:
+        function.position = None
+        for operation in walk(function.body.operations):
+            operation.position = None
+    return module
 
 
 class Kernel:

@@ -101,12 +101,12 @@ class SpyreLauncher:
         watch = current()
         with MEMORY.lock:
             values = self._bind(kernel, grid, args)
+            steering = self._steering(kernel, values)
             caught = catcher()
             if caught is not None:
                 given = {a.name: v for a, (v, _) in zip(kernel.arguments, values, strict=True)}
-                caught.append(Caught(kernel, grid, given))
+                caught.append(Caught(kernel, grid, given, cores, steering))
                 return
-            steering = self._steering(kernel, values)
             if watch is not None:
                 peak = int(kernel.program(cores).lx_peaks.max(initial=0))
                 watch.note(self.name, kernel.estimate(steering, cores), peak)
@@ -135,6 +135,8 @@ class SpyreLauncher:
             elif role is Role.POINTER:
                 pointer = pointers[number]
                 values.append((pointer.address, pointer))
+            elif role is Role.ADDRESS:
+                values.append((MEMORY.host_base + pointers[number].address, None))
             elif role is Role.HOST_BASE:
                 settle_addresses(self.leaves, pointers, args, self._relaid)
                 values.append((MEMORY.host_base, None))

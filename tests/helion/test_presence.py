@@ -47,3 +47,30 @@ def test_a_name_that_moved_is_named(monkeypatch):
     monkeypatch.setattr(internals, "version", lambda name: "1.5.1")
     with pytest.raises(HelionVersionError, match=r"helion\.nowhere:gone \(tuning\), helion:kernel"):
         install()
+
+
+HIDDEN = """
+import torch, spyrelab
+from spyrelab.triton import errors, internals
+
+internals._NEEDED["triton.gone.away"] = "says hello"
+for _ in range(2):
+    try:
+        from helion.runtime import get_num_sm
+    except errors.TritonVersionError as error:
+        print("refused" if "triton.gone.away (says hello)" in str(error) else error)
+del internals._NEEDED["triton.gone.away"]
+
+from spyrelab.helion.examples import softmax
+x = torch.randn(40, 96).to("spyre")
+bound = softmax.bind((x,))
+plain = bound.config_spec.default_config().config
+config = {**plain, "pid_type": "persistent_blocked"}
+found = bound.compile_config(config, allow_print=False)(x)
+print(torch.allclose(found.cpu(), x.cpu().softmax(-1), atol=1e-6))
+"""
+
+
+def test_an_import_that_fails_leaves_nothing_half_done():
+    done = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True)
+    assert done.stdout.split() == ["refused", "refused", "True"], done.stdout + done.stderr[-2000:]

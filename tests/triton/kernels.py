@@ -124,3 +124,16 @@ def picked_rows(x, out, order, rows, columns, BLOCK: tl.constexpr):
     inside = (row < rows)[:, None] & (at < columns)[None, :]
     values = tl.load(x + row[:, None] * BLOCK + at[None, :], mask=inside, other=0.0)
     tl.store(out + i[:, None] * BLOCK + at[None, :], values)
+
+
+@triton.jit
+def since_the_last(x, out, ends, BLOCK: tl.constexpr):
+    """Sums of rows from where the sequence before ends; the first has none before it."""
+    number = tl.program_id(0)
+    end = tl.load(ends + number)
+    start = tl.load(ends + number - 1, mask=number > 0, other=0)
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for row in range(start, end):
+        total += tl.load(x + row * BLOCK + at)
+    tl.store(out + number * BLOCK + at, total)

@@ -53,12 +53,7 @@ def volatile(flag, out):
     tl.store(out, 1)
 
 
-@triton.jit
-def to_numbers(x, out):
-    tl.store(out, x.to(tl.int64))
-
-
-INT, FLOAT, LONG = torch.int32, torch.float32, torch.int64
+INT = torch.int32
 
 
 @pytest.mark.parametrize(
@@ -68,7 +63,6 @@ INT, FLOAT, LONG = torch.int32, torch.float32, torch.int64
         (assembly, "inline_asm", "no assembly", {"x": INT, "out": INT}),
         (spinning, "while", "waits for another program", {"flag": INT, "out": INT}),
         (volatile, "while", "waits for another program", {"flag": INT, "out": INT}),
-        (to_numbers, "tl.int64", "offsets instead of addresses", {"x": FLOAT, "out": LONG}),
     ],
 )
 def test_refused_with_a_line(

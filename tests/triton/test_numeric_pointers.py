@@ -98,3 +98,28 @@ def test_an_address_may_be_a_number_and_a_dead_one_is_found() -> None:
     found = pytest.raises(SanitizerError, match=r"test_numeric_pointers.py.*outside every live")
     with found, spyrelab.sanitize():
         from_number[(1,)](placed.data_ptr() + (1 << 28), out, 90, BLOCK=128)
+
+
+@triton.jit
+def addresses(x, out, bias, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    one = tl.cast(x, tl.int64)
+    tl.store(out + at, tl.cast(x + at, tl.int64) - one + one % 16)
+    tl.store(out + BLOCK, one)
+    if bias:
+        tl.store(out + BLOCK + 1, tl.cast(tl.load(bias), tl.int64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.int32, torch.int64])
+def test_pointers_as_numbers(dtype: torch.dtype) -> None:
+    x = torch.zeros(96, dtype=dtype, device="spyre")[64:]
+    out = torch.zeros(34, dtype=torch.int64, device="spyre")
+    addresses[(1,)](x, out, torch.full((1,), 7, dtype=dtype, device="spyre"), BLOCK=32)
+    size = x.element_size()
+    assert out.tolist() == [*range(0, 32 * size, size), x.data_ptr(), 7]
+
+
+def test_a_pointer_to_nothing_is_none() -> None:
+    out = torch.zeros(34, dtype=torch.int64, device="spyre")
+    addresses[(1,)](torch.zeros(32, device="spyre"), out, None, BLOCK=32)
+    assert out[33].item() == 0

@@ -83,3 +83,14 @@ def test_rows_of_a_gather_have_lengths_that_count():
             kernels.picked_rows[(1,)](x, out, order, 40, columns, BLOCK=64)
     narrow, wide = (launch.estimate for launch in seen.kernels)
     assert narrow.port_bytes < wide.port_bytes
+
+
+def test_a_view_that_begins_before_its_array():
+    x, ends = torch.randn(9, 64), torch.tensor([4, 5, 9], dtype=torch.int32)
+    out = torch.zeros(3, 64, device="spyre")
+    with spyrelab.record() as seen:
+        kernels.since_the_last[(3,)](x.to("spyre"), out, ends.to("spyre"), BLOCK=64)
+    expected = torch.stack([part.sum(0) for part in x.split([4, 1, 4])])
+    torch.testing.assert_close(out.cpu(), expected)
+    (launch,) = seen.kernels
+    assert launch.estimate.inexact == () and launch.estimate.port_bytes >= 12 * 256

@@ -31,6 +31,8 @@ def _integers(kernel: Kernel, predicate: str, left: Value, right: Value) -> Valu
     b, shape = kernel.b, joint_shape([left, right])
     attributes = {"predicate": predicate}
     if shape is None:
+        if predicate in ("eq", "ne") and _is_address(kernel, left) and _is_zero(right):
+            return b.constant(int(predicate == "ne"), I1)
         return b.pure("arith.cmpi", kernel.elements([left, right]), I1, attributes, "holds")
 
     def make() -> Tensor:
@@ -51,6 +53,15 @@ def _integers(kernel: Kernel, predicate: str, left: Value, right: Value) -> Valu
         return Mask.computed(b, shape, make)
     conditions, sides = known
     return Mask(b, shape, conditions, sides, (), make)
+
+
+def _is_address(kernel: Kernel, value: Value) -> bool:
+    """No tensor lies at 0: ``if pointer:`` asks whether there is one."""
+    return isinstance(value, Scalar) and value.value in kernel.addresses
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, Scalar) and value.constant == 0
 
 
 _Known = tuple[list[Scalar], list[Side]]

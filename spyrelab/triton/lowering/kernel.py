@@ -68,6 +68,9 @@ class Kernel:
         """Which of them run here; None for all."""
         self.memory: Origin | None = None
         self.host_base: Scalar | None = None
+        self.host_addresses: dict[Origin, Scalar] = {}
+        self.addresses: set[KtirValue] = set()
+        """Numbers made from single pointers."""
         self.splats: dict[KtirValue, int | float] = {}
         self._views: dict[object, View] = {}
         self._values: dict[TtirValue, Value] = {}

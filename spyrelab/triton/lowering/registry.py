@@ -29,11 +29,6 @@ def lowers(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-_ADVICE = {
-    "tt.ptr_to_int": "compute with offsets instead of addresses",
-}
-
-
 def lower_operation(kernel: Kernel, operation: TtirOperation) -> None:
     """Append what an operation means.
 
@@ -47,11 +42,7 @@ def lower_operation(kernel: Kernel, operation: TtirOperation) -> None:
         kernel.makers[value] = operation
     handler = HANDLERS.get(operation.name)
     if handler is None:
-        raise unsupported(
-            f"{operation.name} has no meaning on the card",
-            operation.location,
-            _ADVICE.get(operation.name, ""),
-        )
+        raise unsupported(f"{operation.name} has no meaning on the card", operation.location)
     with kernel.b.at(_location(kernel, operation)):
         try:
             handler(kernel, operation)
