@@ -122,13 +122,14 @@ def launches_of(
     from helion.runtime import default_launcher
 
     from spyrelab.triton.capturing import capture
+    from spyrelab.triton.explaining import ttir_text
 
     ttir: list[str] = []
 
     def launch(*args: Any, **settings: Any) -> Any:
         compiled = default_launcher(*args, **settings)
         if compiled is not None:
-            ttir.append(compiled.asm["ttir"])
+            ttir.append(ttir_text(compiled))
         return compiled
 
     try:

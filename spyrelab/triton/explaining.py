@@ -10,7 +10,7 @@ from typing import Any
 
 from spyrelab.triton.arguments import AccessNote
 
-__all__ = ["STAGES", "access_text", "explain", "own_operations", "program_text"]
+__all__ = ["STAGES", "access_text", "explain", "own_operations", "program_text", "ttir_text"]
 
 STAGES = ("ttir", "access", "ktir", "program", "timeline")
 """In order; ``"all"`` is every one of them."""
@@ -81,7 +81,7 @@ def _explain_kernel(
         compiled = kernel[grid](*args, **kwargs)
     ours = compiled.function
     texts: dict[str, Callable[[], str]] = {
-        "ttir": lambda: compiled.asm["ttir"],
+        "ttir": lambda: ttir_text(compiled),
         "access": lambda: access_text(ours.translation.notes),
         "ktir": lambda: str(ours.module),
         "program": lambda: program_text(ours.program()),
@@ -92,6 +92,16 @@ def _explain_kernel(
     if html is not None:
         made.to_html(html)
     return made
+
+
+def ttir_text(compiled: Any) -> str:
+    """A compiled kernel in Triton's own form; tuners may have had it kept as a binary only."""
+    if "ttir" in compiled.asm:
+        return str(compiled.asm["ttir"])
+    from spyrelab.triton.source import front_end
+    from spyrelab.triton.stages import simplify
+
+    return str(simplify(front_end(compiled.src), {}))
 
 
 def access_text(notes: Iterable[AccessNote]) -> str:

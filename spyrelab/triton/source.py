@@ -14,7 +14,7 @@ from spyrelab.triton.arguments import Translation
 from spyrelab.triton.files import find_in
 from spyrelab.triton.options import SpyreOptions
 
-__all__ = ["Signature", "kernel_in", "read_signature", "translate_kernel"]
+__all__ = ["Signature", "front_end", "kernel_in", "read_signature", "translate_kernel"]
 
 _TYPE = re.compile(r"\*?k?(fp|bf|[iu])\d\w*$|tensordesc<.*>$")
 
@@ -150,22 +150,29 @@ def translate_kernel(kernel: Any, signature: Signature, options: SpyreOptions) -
     UnsupportedKernelError
         The kernel uses something that has no meaning on the card.
     """
-    from triton._C.libtriton import ir
-    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from spyrelab.triton.compiler import SpyreBackend
     from spyrelab.triton.stages import ktir_of, simplify
 
     function, _, _ = _unwrapped(kernel)
-    target = GPUTarget("spyre", "aiu1", 32)
-    backend = SpyreBackend(target)
     source = ASTSource(function, dict(signature.types), dict(signature.constants))
+    metadata: dict[str, Any] = {}
+    made = simplify(front_end(source, options), metadata)
+    return ktir_of(made, options, metadata["name"])
+
+
+def front_end(source: Any, options: SpyreOptions | None = None) -> Any:
+    """What Triton's front end makes of a source object: a module in TTIR, not simplified."""
+    from triton._C.libtriton import ir
+    from triton.backends.compiler import GPUTarget
+
+    from spyrelab.triton.compiler import SpyreBackend
+
+    target, chosen = GPUTarget("spyre", "aiu1", 32), options or SpyreOptions()
+    backend = SpyreBackend(target)
     context = ir.context()
     ir.load_dialects(context)
-    made = source.make_ir(
-        target, options, backend.get_codegen_implementation(options), backend.get_module_map(),
+    return source.make_ir(
+        target, chosen, backend.get_codegen_implementation(chosen), backend.get_module_map(),
         context,
     )  # fmt: skip
-    metadata: dict[str, Any] = {}
-    return ktir_of(simplify(made, metadata), options, metadata["name"])

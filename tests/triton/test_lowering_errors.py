@@ -53,7 +53,7 @@ def volatile(flag, out):
     tl.store(out, 1)
 
 
-INT = torch.int32
+INT, FLOAT = torch.int32, torch.float32
 
 
 @pytest.mark.parametrize(
