@@ -158,10 +158,13 @@ class _Walker:
 
     def _enter(self, operation: Operation) -> None:
         if operation.name == "scf.for":
-            lower, upper = (self.spans.get(value) for value in operation.operands[:2])
+            lower, upper, step = (self.spans.get(value) for value in operation.operands[:3])
             if lower and upper and not lower.base and not upper.base:
                 counter = operation.regions[0].arguments[0]
-                self.spans[counter] = Span(lower.low, max(upper.high - 1, lower.low))
+                last = max(upper.high - 1, lower.low)
+                if lower.low == lower.high and step and step.low == step.high > 0:
+                    last -= (last - lower.low) % step.low
+                self.spans[counter] = Span(lower.low, last)
         for region in operation.regions:
             self.walk(region.operations)
         if operation.name == "scf.if":

@@ -83,7 +83,7 @@ def _loaded(kernel: Kernel, access: Access, other: Value | None) -> Value:
         result = b.select(condition, kernel.element(result), kernel.element(fill))
     if isinstance(result, Turned) and not access.element.is_float:
         result = result.tensor()
-    return result if isinstance(result, Turned) else kernel.wrapped(result)  # type: ignore[arg-type]
+    return result if isinstance(result, Turned) else kernel.wrapped(kernel.element(result))
 
 
 def _is_one_level(access: Access) -> bool:
