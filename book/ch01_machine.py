@@ -26,6 +26,11 @@
 # costs before it runs**. By the end of this chapter you will have written kernels that run on 32
 # emulated cores, and predicted to the byte what they move.
 #
+# One example grows through the book: a **block of a transformer**, which is attention and a wide
+# layer, each behind a norm, each added to the stream that passes by. Chapter 7 serves it to many
+# people at once. Here we take its pieces one at a time: a sum of two vectors, the softmax over
+# rows of scores, sums that cores share, tokens that lie scattered in pages.
+#
 # Two imports are all we need.
 
 # %%

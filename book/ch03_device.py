@@ -11,6 +11,9 @@
 #
 # Usually this is C++: some thousand lines, a compiler, a build for each release of torch. Here it
 # is Python, all of it. What that cannot do stands at the end.
+#
+# By then our block is whole for the first time: two layers of a transformer, as `torch.nn` has
+# them, run and train on the card, one operation after the other.
 
 # %%
 import torch

@@ -9,7 +9,9 @@
 # happens unless a compiler decides it: which core does what, what it keeps, at which address, and
 # from when until when.
 #
-# We take these decisions one by one, first by hand and then all together.
+# We take these decisions one by one, first by hand and then all together: for the softmax in the
+# attention of our block, for the two products round it, and at last for wide layers, norms and
+# whole attention heads.
 
 # %%
 import numpy as np

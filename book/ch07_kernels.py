@@ -9,6 +9,9 @@
 # stores through pointers, or in Helion, a loop over tiles whose sizes a tuner chooses. Both are
 # Python, and both were made with GPUs in mind. In this chapter they run on our card, as they are;
 # we look at what became of them, and we redo a comparison that was published for GPUs.
+#
+# It is the last step of our block: its norm, its softmax and its product once more, as kernels, and
+# then its attention as a server needs it, over keys that lie in pages.
 
 # %%
 import torch

@@ -67,7 +67,25 @@ def execute(notebook: Notebook, folder: Path) -> Execution:
         raise BookError(f"{_failed_cell(fresh)}: {error.ename}: {error.evalue}") from None
     except (CellTimeoutError, DeadKernelError) as error:
         raise BookError(f"{_failed_cell(fresh)}: {str(error).splitlines()[0]}") from None
+    for cell in fresh.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
     return Execution(fresh, _children_seconds() - before)
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Outputs with neighbours of one stream as one: how often it was flushed is chance.
+
+    nbclient's own way also joins what stands before a picture with what stands behind it.
+    """
+    made: list[Any] = []
+    for output in outputs:
+        last = made[-1] if made else {}
+        if output["output_type"] == "stream" and output["name"] == last.get("name"):
+            last["text"] += output["text"]
+        else:
+            made.append(output)
+    return made
 
 
 _CACHES = ("TRITON_CACHE_DIR", "HELION_CACHE_DIR")

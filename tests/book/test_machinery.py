@@ -197,6 +197,17 @@ def test_check_sees_a_stale_output_and_a_stale_source(chapter: Chapter) -> None:
     assert "differs from the source" in check(chapter).problems[0]
 
 
+def test_how_often_a_stream_is_flushed_leaves_no_trace(chapter: Chapter) -> None:
+    lines = "".join(f"print({n}, flush=True); time.sleep(0.3)\n" for n in (1, 2))
+    chapter.source.write_text(
+        f"# %%\nimport time\n\n{lines}display('between')\n{lines}", encoding="utf-8"
+    )
+    assert sync(chapter).passed
+    (cell,) = read(chapter.notebook).cells
+    shown = [output.get("text") or output.data["text/plain"] for output in cell.outputs]
+    assert shown == ["1\n2\n", "'between'", "1\n2\n"]
+
+
 def test_a_failing_cell_is_named_and_nothing_is_written(chapter: Chapter) -> None:
     chapter.source.write_text("# %%\nx = 1\n\n# %%\nx / 0\n", encoding="utf-8")
     (problem,) = sync(chapter).problems
