@@ -7,29 +7,21 @@ the core's parts and in the turn of the loop, so every operation is emitted once
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from spyrelab.ktir import Module
 from spyrelab.ktir.builder import Builder, Scalar, TileGroups
-from spyrelab.ktir.types import F32, I64, MemorySpace
-from spyrelab.layout import Access, Digit, contiguous_strides
+from spyrelab.ktir.types import F32, I64
 from spyrelab.machine import SPYRE
-from spyrelab.opspec import Operand
-from spyrelab.opspec.emit import Given, Partners, emit
-from spyrelab.opspec.spec import OpSpec, TensorArg
-from spyrelab.tiling.buffers import Buffer, holding, is_sparse
+from spyrelab.opspec.emit import Partners, emit
+from spyrelab.opspec.spec import OpSpec
 from spyrelab.tiling.cut import Slicing
-from spyrelab.tiling.digits import is_linear
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.exchange import emit_gather
 from spyrelab.tiling.loops import Item, LoopSpec, each
-from spyrelab.tiling.requests import joined_axes
+from spyrelab.tiling.operands import Operands
 from spyrelab.tiling.signature import GATHER, Role, signature_of
 from spyrelab.timing.bundles import BUNDLE_ATTRIBUTE
 
@@ -37,8 +29,6 @@ __all__ = ["WORK_BYTES", "Launch", "lower_bundle"]
 
 WORK_BYTES = 256 << 10
 """Scratchpad bytes that the tiles of an operation at work may take."""
-
-_LX = MemorySpace(core_local=True)
 
 
 class Launch(NamedTuple):
@@ -90,8 +80,6 @@ class _Bundle:
     name: str
     work_bytes: int
     assumed: Container[str] = ()
-    buffers: dict[str, Buffer] = field(default_factory=dict)
-    makers: dict[str, tuple[Slicing, TensorArg]] = field(default_factory=dict)
 
     def lowered(self) -> Launch:
         specs = [spec for spec, _ in each(self.items)]
@@ -107,12 +95,12 @@ class _Bundle:
         names = tuple(dict.fromkeys(tensors))
         self.b = b = Builder(self.name, (self.cores,), {BUNDLE_ATTRIBUTE: len(specs)})
         taken = [f"t{number}" for number in range(len(names))]
-        self.pointers = dict(zip(names, b.pointers(*taken), strict=True))
+        pointers = dict(zip(names, b.pointers(*taken), strict=True))
         self.core = b.compute_tile_id() if self.cores > 1 else b.constant(0)
-        self.parts: dict[tuple[int, int], Scalar] = {}
+        self.operands = Operands(b, self.core, self.cores, pointers, self.assumed)
         for slicing in self.slicings.values():
             for inner, parts in slicing.places.values():
-                self._part(inner, parts)
+                self.operands.part(inner, parts)
             # Made here, as what is made in a branch cannot be used in the next.
             self._partners(slicing)
         for item in self.items:
@@ -121,13 +109,6 @@ class _Bundle:
             else:
                 self._operation(item, {}, None, set())
         return Launch(b.build(), names)
-
-    def _part(self, inner: int, parts: int) -> Scalar:
-        key = inner, parts
-        if key not in self.parts:
-            number = self.core if inner == 1 else self.core // inner
-            self.parts[key] = number if inner * parts == self.cores else number % parts
-        return self.parts[key]
 
     def _loop(self, loop: LoopSpec) -> None:
         local = local_tensors(loop, self.items)
@@ -140,22 +121,13 @@ class _Bundle:
         self, spec: OpSpec, turns: Mapping[str, int], turn: Scalar | None, local: set[str]
     ) -> None:
         slicing = self.slicings[(id(spec), *turns.items())]
-        self._hold(slicing, local)
+        self.operands.hold(slicing, local)
         uneven = [s for s, cut in slicing.cuts.items() if not cut.is_even]
         if slicing.cores == self.cores:
             self._variants(slicing, uneven, frozenset(), turn, local)
             return
         with self.b.if_(self.core < slicing.cores):
             self._variants(slicing, uneven, frozenset(), turn, local)
-
-    def _hold(self, slicing: Slicing, local: set[str]) -> None:
-        """Note what the cores hold of the results that stay on them."""
-        for arg in slicing.spec.args:
-            written = not arg.is_input or arg.name in self.assumed
-            if arg.lx_address is not None and written:
-                held = holding(slicing, arg, arg.name not in local)
-                self.buffers[arg.name] = Buffer(arg.name, arg.dtype, arg.lx_address, held)
-                self.makers[arg.name] = slicing, arg
 
     def _variants(
         self,
@@ -177,7 +149,7 @@ class _Bundle:
                 " parts, and its cores have to exchange sums: choose a split that divides it"
             )
         inner, parts = slicing.places[symbol]
-        number = self._part(inner, parts)
+        number = self.operands.part(inner, parts)
         with self.b.if_(number.equals(parts - 1)) as branch:
             self._variants(slicing, rest, last | {symbol}, turn, local)
         with branch.otherwise():
@@ -190,7 +162,12 @@ class _Bundle:
         if spec.op == GATHER:
             source, target = spec.args
             emit_gather(
-                b, slicing, self._buffer(source), self._buffer(target), target, self.work_bytes
+                b,
+                slicing,
+                self.operands.buffer(source),
+                self.operands.buffer(target),
+                target,
+                self.work_bytes,
             )
             return
         found = signature_of(spec)
@@ -198,7 +175,7 @@ class _Bundle:
             raise TilingError(f"{spec.op} cannot be part of a bundle: it is only done whole")
         lengths = {s: cut.last if s in last else cut.step for s, cut in slicing.cuts.items()}
         given = [
-            self._given(slicing, arg, symbols, found.joined.get(n), lengths, turn, local)
+            self.operands.given(slicing, arg, symbols, found.joined.get(n), lengths, turn, local)
             for n, (arg, symbols) in enumerate(zip(spec.args, found.operands, strict=True))
         ]
         count = len(spec.inputs)
@@ -209,22 +186,13 @@ class _Bundle:
         info.pop("first", None)
         room = info.pop("lx_bytes", self.work_bytes)
         if spec.op == "attention" and info.get("causal"):
-            info["first_query"] = self._begin(slicing, "M", turn)
+            info["first_query"] = self.operands.begin(slicing, "M", turn)
         inputs = [
             self._number(numbers[p]) if p in numbers else next(tensors)
             for p in range(count + len(numbers))
         ]
         partners = self._partners(slicing)
         emit(b, spec.op, inputs, given[count:], lx_bytes=room, partners=partners, **info)
-
-    def _begin(self, slicing: Slicing, symbol: str, turn: Scalar | None) -> Scalar:
-        """The first index of a symbol that this core has, at this turn."""
-        cut, begin = slicing.cuts[symbol], self.b.constant(0)
-        if symbol in slicing.places:
-            begin = self._part(*slicing.places[symbol]) * cut.piece
-        if turn is not None and cut.turns > 1:
-            begin = begin + turn * cut.step
-        return begin
 
     def _number(self, value: float) -> Scalar:
         return self.b.constant(value, F32 if isinstance(value, float) else I64)
@@ -239,9 +207,9 @@ class _Bundle:
         count = math.prod(slicing.cuts[symbol].parts for symbol in split)
         groups = slicing.cores // count
         if slicing.order[-len(split) :] == tuple(split):
-            tiles, part = TileGroups.adjacent(groups, count), self._part(1, count)
+            tiles, part = TileGroups.adjacent(groups, count), self.operands.part(1, count)
         elif slicing.order[: len(split)] == tuple(split):
-            tiles, part = TileGroups.strided(groups, count), self._part(groups, count)
+            tiles, part = TileGroups.strided(groups, count), self.operands.part(groups, count)
         else:
             raise TilingError(
                 f"{slicing.spec.op}: partners in a sum are neither next to each other nor"
@@ -251,113 +219,6 @@ class _Bundle:
         stays = any(arg.lx_address is not None for arg in slicing.spec.outputs)
         everyone = stays or any(found.roles[s] is Role.ROW for s in split)
         return Partners(tiles, part, count, everyone)
-
-    def _given(
-        self,
-        slicing: Slicing,
-        arg: TensorArg,
-        symbols: Sequence[str],
-        joined: int | None,
-        lengths: Mapping[str, int],
-        turn: Scalar | None,
-        local: set[str],
-    ) -> Given:
-        if arg.lx_address is None:
-            strides = contiguous_strides(arg.device_size)
-            pointer: Scalar = self.pointers[arg.name]
-            start = sum(c.constant * s for c, s in zip(arg.coordinates, strides, strict=True))
-            pointer = self._moved(
-                pointer + start if start else pointer, slicing, arg, strides, turn
-            )
-            access = joined_axes(_access(arg, symbols, lengths, strides), joined)
-            return Given(pointer, Operand(arg.dtype, access), sparse=is_sparse(arg))
-        buffer = self._buffer(arg)
-        apart = buffer.held.apart(holding(slicing, arg, arg.name not in local))
-        maker, made = self.makers[arg.name]
-        gaps = maker.gaps(made)
-        if apart is None or (gaps is not None and gaps != slicing.gaps(arg)):
-            raise TilingError(
-                f"{slicing.spec.op} needs {arg.name} on other cores than hold it: let both"
-                " operations split it alike, or let it lie in device memory"
-            )
-        strides = buffer.strides
-        pointer = self._inside(slicing, arg, buffer, apart @ np.array(strides))
-        if turn is not None and arg.name not in local:
-            pointer = self._moved(pointer, slicing, arg, strides, turn, parts=False)
-        access = joined_axes(_access(arg, symbols, lengths, strides), joined)
-        return Given(pointer, Operand(arg.dtype, access), _LX, sparse=is_sparse(arg))
-
-    def _inside(
-        self, slicing: Slicing, arg: TensorArg, buffer: Buffer, apart: NDArray[np.int64]
-    ) -> Scalar:
-        """A pointer at the elements that a core needs, ``apart`` from what it holds."""
-        pointer = self.b.constant(buffer.address // buffer.itemsize + int(apart[0]))
-        if (apart == apart[0]).all():
-            return pointer
-        maker, made = self.makers[arg.name]
-        steps = Counter(slicing.steps(arg, buffer.strides))
-        steps.subtract(maker.steps(made, buffer.strides))
-        found = np.full_like(apart, apart[0])
-        for (inner, parts), step in steps.items():
-            if step:
-                found += np.arange(len(apart)) // inner % parts * step
-                pointer = pointer + self._part(inner, parts) * step
-        if (found != apart).any():
-            raise TilingError(
-                f"{slicing.spec.op}: where {arg.name} lies on a core follows no rule: let both"
-                " operations split it alike, or let it lie in device memory"
-            )
-        return pointer
-
-    def _buffer(self, arg: TensorArg) -> Buffer:
-        if arg.name not in self.buffers:
-            raise TilingError(f"{arg.name} is read from the scratchpad before anything wrote it")
-        return self.buffers[arg.name]
-
-    def _moved(
-        self,
-        pointer: Scalar,
-        slicing: Slicing,
-        arg: TensorArg,
-        strides: Sequence[int],
-        turn: Scalar | None,
-        parts: bool = True,
-    ) -> Scalar:
-        """A pointer at the part of this core, and at this turn."""
-        for place, step in slicing.steps(arg, strides).items() if parts else ():
-            if step:
-                pointer = pointer + self._part(*place) * step
-        jumps = 0
-        for term, unit in slicing.moving(arg, strides):
-            cut = slicing.cuts[term.symbol]
-            if cut.turns > 1:
-                jumps += unit * (cut.step // term.divisor)
-        if turn is not None and jumps:
-            pointer = pointer + turn * jumps
-        return pointer
-
-
-def _access(
-    arg: TensorArg, symbols: Sequence[str], lengths: Mapping[str, int], strides: Sequence[int]
-) -> Access:
-    """How a slice of an operand is walked, one axis per symbol."""
-    axes = []
-    for symbol in symbols:
-        steps: dict[tuple[int, int | None], int] = {}
-        for coordinate, stride in zip(arg.coordinates, strides, strict=True):
-            for term in coordinate.terms:
-                if term.symbol == symbol:
-                    key = term.divisor, term.modulus
-                    steps[key] = steps.get(key, 0) + term.factor * stride
-        digits: list[Digit] = []
-        for (divisor, modulus), step in sorted(steps.items(), key=lambda item: -item[0][0]):
-            count = -(-lengths[symbol] // divisor)
-            count = count if modulus is None else min(modulus, count)
-            if digits and is_linear(arg) and digits[-1].stride == count * step:
-                count *= digits.pop().count
-            digits.append(Digit(count, step))
-        axes.append(tuple(digits) or (Digit(lengths[symbol], 0),))
-    return Access(tuple(lengths[s] for s in symbols), tuple(axes))
 
 
 def _require_settled(spec: OpSpec) -> None:

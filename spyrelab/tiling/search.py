@@ -16,23 +16,18 @@ from typing import Any
 
 from spyrelab.opspec import Unsupported
 from spyrelab.opspec.spec import OpSpec, TensorArg
-from spyrelab.tiling.candidates import Split, reordered, replicated, splits, with_split
+from spyrelab.tiling.candidates import Split, with_split
 from spyrelab.tiling.cost import Costs
-from spyrelab.tiling.cut import Slicing, granule
 from spyrelab.tiling.errors import TilingError
 from spyrelab.tiling.hints import Hint
 from spyrelab.tiling.loops import replaced
+from spyrelab.tiling.offers import Offers
 from spyrelab.tiling.preparing import Preparing
 from spyrelab.tiling.room import too_little_room
-from spyrelab.tiling.signature import Role, Signature, is_pointwise, signature_of
 from spyrelab.tiling.states import Choice, Graph, State, marked
-from spyrelab.tiling.stays import Sliced, Stay
+from spyrelab.tiling.stays import Sliced
 
 __all__ = ["Search"]
-
-
-_FETCHED = 4
-"""Splits that are looked at although tensors have to be moved first."""
 
 _ALIKE = 3
 """States that hold the same tensors and are kept however dear they are."""
@@ -73,6 +68,15 @@ class Search:
         whole = self.costs.machine.lx_front_end_bytes if self.lx_bytes is None else self.lx_bytes
         self.room = whole - self.costs.work_bytes
         self.preparing = Preparing(self.graph, self.costs, self.room)
+        self.offers = Offers(
+            self.graph,
+            self.costs,
+            self.preparing,
+            self.choices,
+            self.turns,
+            self.fixed,
+            self.hints,
+        )
 
     def run(self) -> list[State]:
         """The best complete states, cheapest first.
@@ -101,7 +105,7 @@ class Search:
         if self.refused is not None:
             room = costs.work_bytes
             return too_little_room(number, spec, room, costs.machine, self.refused)
-        asked = self._hint(number)
+        asked = self.offers.hint(number)
         why = f" as {asked} asks" if asked is not None and (asked.parts or asked.turns) else ""
         return TilingError(
             f"operation {number}, {spec.op}, fits no plan{why}: no split and loop of it leave room"
@@ -133,142 +137,28 @@ class Search:
         # A new bundle is the same whatever came before: that of the cheapest state is the best.
         self.opened = True
         fresh = State(state.choices, state.seconds)
-        for turns in self._turns(number):
-            symbols = self._tileable(number, spec, turns) if turns > 1 else [""]
-            for symbol in symbols:
+        for turns in self.offers.turns_of(number):
+            for symbol in self.offers.symbols(number, spec, turns):
                 begun = replace(fresh, turns=turns)
-                for split in self._splits(begun, number, spec, symbol):
+                for split in self.offers.splits(begun, number, spec, symbol):
                     yield from self._chosen(begun, number, spec, split, symbol, opens=True)
-
-    def _turns(self, number: int) -> tuple[int, ...]:
-        hint = self._hint(number)
-        return (hint.turns,) if hint is not None and hint.turns else self.turns
-
-    def _hint(self, number: int) -> Hint | None:
-        return self.hints[number] if number < len(self.hints) else None
 
     def _continued(self, state: State, number: int, spec: OpSpec) -> Iterator[State]:
         inputs = [arg.name for arg in spec.inputs if arg.name in state.held]
-        hint = self._hint(number)
+        hint = self.offers.hint(number)
         if hint is not None and hint.turns and hint.turns != state.turns:
             return
         if state.turns > 1 and not inputs:
             return
-        symbols = self._tileable(number, spec, state.turns) if state.turns > 1 else [""]
-        for symbol in symbols:
-            for split in self._splits(state, number, spec, symbol):
+        for symbol in self.offers.symbols(number, spec, state.turns):
+            for split in self.offers.splits(state, number, spec, symbol):
                 yield from self._chosen(state, number, spec, split, symbol, opens=False)
-
-    def _tileable(self, number: int, spec: OpSpec, turns: int) -> list[str]:
-        """Symbols that a loop of so many turns can take in steps."""
-        hint = self._hint(number)
-        if hint is not None and hint.tiled and hint.turns > 1:
-            return [hint.tiled]
-        found = signature_of(spec)
-        if found is None:
-            return []
-        kept = []
-        for symbol, (extent, _) in spec.iteration_space.items():
-            unit = granule(spec.args, symbol, extent)
-            if found.roles[symbol] is Role.FREE and extent % (unit * turns) == 0:
-                kept.append(symbol)
-        return kept
-
-    def _splits(self, state: State, number: int, spec: OpSpec, symbol: str) -> list[Split]:
-        """Splits worth a look: the best by a quick guess of those that find what they need, and
-        fewer of those that have to get it first."""
-        needs = [(p, a.name) for p, a in enumerate(spec.inputs) if a.name in state.held]
-        if self.fixed is not None:
-            listed = [self.fixed[number]]
-        else:
-            listed = self._listed(number, spec, bool(needs))
-        ranked = []
-        for split in listed:
-            sliced = self._slicing(number, split, symbol, state.turns)
-            if sliced is not None and not sliced.mixed & (state.held.keys() - state.copied):
-                ranked.append((sliced.guess, split, sliced))
-        ranked.sort(key=lambda entry: entry[:2])
-        lacking = {
-            split: [
-                (name, need)
-                for position, name in needs
-                if not state.held[name].serves(need := sliced.stay(position))
-            ]
-            for _, split, sliced in ranked
-        }
-        ready = self._ready([split for split in lacking if not lacking[split]])
-        if self.fixed is not None or (ready and is_pointwise(spec.op)):
-            return ready
-        return ready + self._fetching(state, {s: lack for s, lack in lacking.items() if lack})
-
-    def _ready(self, ordered: Sequence[Split]) -> list[Split]:
-        best = list(dict.fromkeys((split.parts, split.replicas) for split in ordered))
-        return [s for s in ordered if (s.parts, s.replicas) in best[: self.choices]]
-
-    def _fetching(
-        self, state: State, lacking: Mapping[Split, Sequence[tuple[str, Stay]]]
-    ) -> list[Split]:
-        """One order of the cores is enough where tensors move anyway."""
-        found: dict[Any, Split] = {}
-        for split, needs in lacking.items():
-            same = split.parts, split.replicas
-            if len(found) >= _FETCHED:
-                break
-            if same not in found and all(self.preparing.can(state, *need) for need in needs):
-                found[same] = split
-        return list(found.values())
-
-    def _listed(self, number: int, spec: OpSpec, bound: bool) -> list[Split]:
-        """Splits to choose from; ``bound``: many more, as few fit what the cores hold."""
-        hint = self._hint(number)
-        inner = all(self.graph.is_inner(arg.name) for arg in spec.outputs)
-        key = self.graph.kinds[number], bound, inner, repr(hint)
-        if key not in self.costs.lists:
-            self.costs.lists[key] = self._list(spec, bound and inner, bound, hint)
-        return self.costs.lists[key]
-
-    def _list(self, spec: OpSpec, copies: bool, bound: bool, hint: Hint | None) -> list[Split]:
-        parts = hint.parts if hint is not None else None
-        listed = splits(spec, self.costs.machine, parts)
-        found = signature_of(spec)
-        assert found is not None
-        shared = [n for n, s in enumerate(spec.iteration_space) if s in found.shared]
-        if copies and not parts:
-            few = replicated(spec, self.costs.machine)
-            listed += [split for split in few if all(split.parts[n] == 1 for n in shared)]
-        turned = reordered(spec, listed)
-        listed += [s for s in turned if bound or s.first in found.shared]
-        return [split for split in listed if self._has_partners(found, split, spec)]
-
-    def _has_partners(self, found: Signature, split: Split, spec: OpSpec) -> bool:
-        """Whether cores that exchange sums are neighbours, or evenly apart."""
-        late = [
-            s
-            for s, parts in zip(spec.iteration_space, split.parts, strict=True)
-            if parts > 1 and s in found.shared
-        ]
-        return len(late) < 2 or split.first not in late
-
-    def _slicing(self, number: int, split: Split, symbol: str, turns: int) -> Sliced | None:
-        """An operation with a split and a loop; None where the loop does not divide it."""
-        spec = self.graph.specs[number]
-        known = self.costs.slicings.setdefault(self.graph.kinds[number], {})
-        key = split, symbol, turns
-        if key not in known:
-            made = Slicing.of(with_split(spec, split), {symbol: turns} if turns > 1 else None)
-            fits = True
-            if turns > 1:
-                cut = made.cuts[symbol]
-                unit = granule(spec.args, symbol, cut.extent)
-                fits = cut.is_even and cut.piece % (turns * unit) == 0
-            known[key] = Sliced(made, self.costs.machine) if fits else None
-        return known[key]
 
     def _chosen(
         self, state: State, number: int, spec: OpSpec, split: Split, symbol: str, opens: bool
     ) -> Iterator[State]:
         """The states after an operation with a split, one for every place of its result."""
-        slicing = self._slicing(number, split, symbol, state.turns)
+        slicing = self.offers.slicing(number, split, symbol, state.turns)
         assert slicing is not None
         if self.fixed is not None:
             yield from self._placed(state, number, spec, split, slicing, symbol, opens, opens)
