@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 2. Time
 #
-# *When does a kernel become slow, and how would we know without a card?*
+# *When does a kernel wait, for what, and how would we know without a card?*
 #
 # Chapter 1 counted. Counts are exact, but nobody waits for bytes: people wait for microseconds.
 # Between the two lies everything that can happen *at the same time*, or has to wait for something
@@ -9,14 +9,14 @@
 #
 # On a GPU one would measure, because caches and schedulers decide at run time. Here the program
 # says everything before it starts, so **time is a property of the program**. It can be worked out
-# from the text, the way a railway timetable is worked out: every engine is a track, every operation
+# from the text, the way a railway timetable is worked out: every unit is a track, every operation
 # a train, and no track holds two trains.
 #
 # A timetable is only as good as the speeds that it assumes. So this chapter has a second half: 371
 # published times of kernels on the *real* card, and how far off we are, row by row.
 #
-# Of our transformer block we time the softmax of chapter 1, and then what the block spends most of
-# its time in: products, large and narrow.
+# Of our transformer block we time the softmax of chapter 1, and then its products, in which it
+# spends most of its time.
 
 # %%
 import numpy as np
@@ -26,8 +26,8 @@ import spyrelab
 # %% [markdown]
 # ## Was our first guess right?
 #
-# Chapter 1 ended with one division: softmax moves 16.8 MB, the card streams some 100 GB/s, so it
-# takes about 168 µs. `estimate` makes the whole timetable. It executes nothing.
+# Chapter 1 ended with one division: softmax moves 16.8 MB, the card streams about 103 GB/s, so it
+# takes about 163 µs. `estimate` makes the whole timetable. It executes nothing.
 
 # %%
 from spyrelab.timing import estimate
@@ -36,18 +36,18 @@ softmax = estimate(spyrelab.kernels.softmax(4096, 1024))
 print(softmax.explain())
 
 # %% [markdown]
-# **What to notice.** The guess was good, and now we know why: the *port* to DDR is busy nearly all
-# the time, and the vector unit does its work meanwhile, for free. The **bound** of a kernel is the
-# unit that is busy for the largest share of its time. At 99 % that unit sets the time: to make this
-# kernel faster you have to give *it* less to do, and faster exponentials would change nothing. The
-# smaller the share, the less it explains: below some 60 % the units mostly wait for each other, and
-# then it helps to let them work at the same time.
+# **What to notice.** The guess was good, and now we know why: the **port**, through which all
+# cores reach DDR, is busy nearly all the time, and the vector unit works meanwhile. The **bound**
+# of a kernel is the unit that is busy for the largest share of its time. At 99 % that unit sets
+# the time: to make this kernel faster you have to give *it* less to do, and faster exponentials
+# would change nothing. The smaller the share, the less it explains: below some 60 % the units
+# mostly wait for each other, and then it helps to let them work at the same time.
 #
 # ## What works at the same time?
 #
-# A core is several engines that can all be busy at once:
+# A core is several units that can all be busy at once:
 #
-# | engine | does | what matters |
+# | unit | does | what matters |
 # |---|---|---|
 # | DDR load | brings tiles into LX | one port for all cores |
 # | PT | multiplies matrices | 1,024 multiply-adds a cycle, 8 rows at a time |
@@ -55,8 +55,9 @@ print(softmax.explain())
 # | DDR store | takes results away | the same port, and half as fast |
 # | rings | pass tiles and sums to other cores | the busiest segment |
 #
-# Here is a kernel that keeps four of them busy. Every core keeps the weights in LX and walks over
-# its 512 rows, `height` at a time: load, exponential, product, store.
+# Here is a kernel that keeps four of them busy, a product of our block with the exponential of its
+# softmax in front. Every core keeps the weights in LX and walks over its 512 rows, `height` at a
+# time: load, exponential, product, store.
 
 # %%
 from spyrelab.ktir import F16, Builder
@@ -164,7 +165,7 @@ show(
 # A roof needs a rate. Ours is 159 GB/s, the slope of a line through six products of few rows (M =
 # 64 in the same file): time against bytes, whatever else went on. The timetable has a port of 168
 # GB/s, as you will see. It was fitted to all rows at once, and it keeps separate books on what such
-# a slope still has in it, above all the waiting of engines for each other.
+# a slope still has in it, above all the waiting of units for each other.
 #
 # **Exercise 2** (`roofline_us`, about 3 lines). The least time of any product, with a pencil.
 
@@ -185,9 +186,9 @@ print(f"reads that serve one core:   {shared / (1 + CONSTANTS.unicast_overhead) 
 print(f"writes:                      {CONSTANTS.ddr_write_bytes_per_second / 1e9:4.0f} GB/s")
 
 # %% [markdown]
-# A kernel that reads as much as it writes gets the harmonic mean of the last two, about 100 GB/s:
-# that is what chapter 1 divided by. It was measured to be the same from 2 to 32 MB, so size is no
-# trick. What helps is to *read less often*, and to read **for many**.
+# A kernel that reads as much as it writes gets the harmonic mean of the last two, somewhat over 100
+# GB/s: that is what chapter 1 divided by. It was measured to be the same from 2 to 32 MB, so size
+# does not help. What helps is to *read less often*, and to read **for many**.
 #
 # **Exercise 3** (`predict_speedup`, about 3 lines). A kernel reads its matrix several times.
 # Predict what reading it once would gain, before you ask the model. (The last two rates are in
@@ -437,7 +438,7 @@ for height in (2, 4, 8, 16, 64, 128, 256, 512):
 # twice: each turn of a counted loop costs the card about 0.7 µs, and the PT takes 8 rows at a time,
 # so 2 rows cost as much as 8. Traffic was a number to make small. Time is a balance.
 #
-# **Exercise 5** (`overlapped`, about 11 lines). A kernel works in one gulp. Make its engines
+# **Exercise 5** (`overlapped`, about 11 lines). A kernel works in one gulp. Make its units
 # overlap. Mind the last tile of a core: if the height does not divide the core's share of the rows,
 # it reaches into the rows of the next core, and two cores store the same place.
 
@@ -530,8 +531,8 @@ show(
 # measurements that nobody here has looked at can test that. (The triangles are drawn, but prove
 # little: 3 ms of launch drown whatever the kernel does.)
 #
-# What a compiler wants to know is something else: is the split that the model would *choose* a good
-# one on the card? Its measured time over the best measured time is called the **regret**.
+# A compiler asks something else: is the split that the model would *choose* a good one on the
+# card? Its measured time over the best measured time is called the **regret**.
 
 # %%
 print("shape, share of LX             splits   rank   regret")
@@ -546,7 +547,7 @@ for group in report.full_groups("profiled"):
 #
 # ## What does the model not know?
 #
-# Print what one would rather hide: the rows that it gets most wrong.
+# Here are the rows that it gets most wrong:
 
 # %%
 known = [p for p in predictions.values() if p.log_ratio is not None]
@@ -567,7 +568,7 @@ for p in sorted(known, key=lambda p: -abs(p.log_ratio))[:12]:
 # * **Very large products** (M = 2,048; the f32 sums of a core outgrow LX) are up to twice as slow
 #   as we say. Something spills that we do not model.
 # * **GS-106.** 64 rows take 6.3 ms, while 512 rows of the same weights, split in the same way, took
-#   2.4 ms (GS-031). We have no idea.
+#   2.4 ms (GS-031). Cause unknown.
 # * **A swing by the number of sticks.** With n32 and 6, 7, 12 or 14 sticks for each core the card
 #   reads at some 70 GB/s instead of 120. Cause unknown, measured for one M only. Not in the model.
 # * **One row, two pods, a factor of two**: 512 x 1,024 x 4,096 split m4 n8 took 89 µs twice and 174
@@ -630,19 +631,21 @@ for name, program in questions.items():
     print(f"   bound now: {now.describe(now.bottleneck)}, then: {then.describe(then.bottleneck)}")
 
 # %% [markdown]
-# Only what was bound by the port gains, and only until the next engine becomes the bound.
+# Only what was bound by the port gains, and only until the next unit becomes the bound.
 #
 # ## What you learned
 #
-# * A kernel is as slow as its busiest engine, *if* the others can work meanwhile. Overlap needs a
+# * A kernel is as slow as its busiest unit, *if* the others can work meanwhile. Overlap needs a
 #   next tile, and room for it.
 # * Bytes asked for, bytes that cross the port, and bytes that one core takes in are three different
 #   bounds. The split decides which one you meet.
 # * A roofline bounds; it does not choose. A model that ranks splits well is worth more than one
 #   that is exact on average.
 # * Trust a prediction as far as its error on shapes that it has not seen, and print that error.
+# * Our block: its softmax takes 160 µs, bound by the port. One of its products takes 317 µs on the
+#   card if it is split well (336 µs predicted), and 803 µs if not.
 #
-# Numbers worth knowing by heart:
+# Numbers to remember:
 #
 # | number | what |
 # |---|---|
@@ -659,8 +662,13 @@ for name, program in questions.items():
 # [Perfetto](https://ui.perfetto.dev) with every core; `spyrelab estimate`, `spyrelab trace` and
 # `spyrelab validate` do on the command line what we did here. Your grade: `spyrelab grade ch02`.
 #
+# **Read next.** Williams, Waterman and Patterson,
+# [Roofline](https://doi.org/10.1145/1498765.1498785); and Jouppi and others,
+# [In-datacenter performance analysis of a tensor processing
+# unit](https://doi.org/10.1145/3079856.3080246), which applies it to a machine such as this one.
+#
 # ## The next question
 #
-# We can write kernels, count them and time them, and we have done all three by hand, one kernel at
-# a time. Nobody trains a model that way. People write `x @ w` and expect a *device* to know what to
-# do. **What does it take to make PyTorch believe that the card exists?** That is chapter 3.
+# We can write kernels, count them and time them, one kernel at a time. Nobody trains a model that
+# way. People write `x @ w` and expect a *device* to know what to do. **What does it take to make
+# PyTorch believe that the card exists?** That is chapter 3.

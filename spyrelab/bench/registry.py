@@ -44,7 +44,9 @@ def select_chapters(names: Sequence[str]) -> list[Chapter]:
     known = all_chapters()
     for name in names:
         if name not in known:
-            raise UsageError(f"no chapter {name!r} to measure; there is {', '.join(known)}")
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there is {', '.join(known)}"
+            raise UsageError(f"no chapter {name!r} to measure; {hint}")
     return [chapter for name, chapter in known.items() if not names or name in names]
 
 

@@ -30,7 +30,7 @@ def register(subparsers: Any) -> None:
         " book/chNN_slug.py, and write their notebooks; with --check it writes nothing and"
         " compares. Exit code 1 when something does not agree.",
     )
-    parser.add_argument("action", choices=tuple(ACTIONS), help="what to do")
+    parser.add_argument("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
     parser.add_argument(
         "chapter", nargs="*", help="such as ch01; for sync (default: all) and lab (default: ch01)"
     )
@@ -51,6 +51,8 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked for."""
+    if args.action is None:
+        raise UsageError(f"say what to do: spyrelab book {'|'.join(ACTIONS)}")
     if args.action in ("build", "serve") and args.chapter:
         raise UsageError(f"{args.action} takes no chapters: a site has all of them")
     return ACTIONS[args.action](args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from spyrelab.commands.output import print_json, print_line, print_table
 from spyrelab.errors import UsageError
 
 __all__ = ["register", "run"]
+
+ACTIONS = ("list", "reset", "export")
 
 
 def register(subparsers: Any) -> None:
@@ -40,6 +43,10 @@ def run(args: argparse.Namespace) -> int:
     named = args.words[1:] if args.words[:1] in (["list"], ["reset"]) else args.words
     if args.words[:1] == ["export"]:
         return _export(args.words[1:], args.json)
+    for word in args.words[:1]:
+        close = get_close_matches(word, ACTIONS, n=1)
+        if close and word not in ACTIONS:
+            raise UsageError(f"no action {word!r}; did you mean {close[0]}?")
     if resets:
         if len(named) != 1:
             raise UsageError("reset needs a chapter, such as ch01")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spyrelab.commands.output import print_json, print_line, print_table
+from spyrelab.commands.output import print_json, print_line, print_table, require_place
 from spyrelab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,34 +50,54 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Grade and report; 0 only at full score."""
-    from spyrelab.grade.report import as_json, as_junit, describe, summary, totals
+    """Grade and report; 0 only at full score.  Interrupted, report what is graded."""
+    from spyrelab.grade.outcome import by_task
+    from spyrelab.grade.report import totals
     from spyrelab.grade.tree import chapters
 
     if not 0 <= args.seconds < float("inf") or args.hint < 0 or args.seed < 0:
         raise UsageError("--hint, --seed and --seconds are numbers from 0 up")
-    if args.junit and not args.junit.absolute().parent.is_dir():
-        raise UsageError(f"--junit {args.junit}: no such folder")
+    if args.junit:
+        require_place(str(args.junit))
     if args.all and args.chapter:
         raise UsageError(f"either --all or {' '.join(args.chapter)}, not both")
     wanted = args.chapter or chapters()
     edited = _edited(wanted)
-    results = _grade(args, wanted)
+    tests: list[TestResult] = []
+    try:
+        _grade(args, wanted, tests)
+    except KeyboardInterrupt:
+        if tests:
+            _report(args, by_task(tests), edited, interrupted=True)
+        raise
+    results = by_task(tests)
+    _report(args, results, edited)
+    score, most = totals(results)
+    return 0 if score == most else 1
+
+
+def _report(
+    args: argparse.Namespace,
+    results: list[TaskResult],
+    edited: list[str],
+    interrupted: bool = False,
+) -> None:
+    from spyrelab.grade.report import as_json, as_junit, describe, summary
+
     if args.junit:
         args.junit.write_text(as_junit(results, "spyrelab"), encoding="utf-8")
     if args.json:
-        print_json({**as_json(results, args.hint), "edited": edited})
+        stopped = {"interrupted": True} if interrupted else {}
+        print_json({**as_json(results, args.hint), "edited": edited, **stopped})
     else:
         for result in results:
             _print(describe(result, args.hint), str(result.status))
         if len({_chapter(result) for result in results}) > 1:
             _print_points(results)
-        print_line(summary(results), "bold")
+        print_line(summary(results) + (", then interrupted" if interrupted else ""), "bold")
         if edited:
             names = ", ".join(edited)
             print_line(f"Not as handed out: {names}. Points count with the tests as they came.")
-    score, most = totals(results)
-    return 0 if score == most else 1
 
 
 def _edited(wanted: list[str]) -> list[str]:
@@ -106,23 +126,27 @@ def _print_points(results: list[TaskResult]) -> None:
     print_line()
 
 
-def _grade(args: argparse.Namespace, wanted: list[str]) -> list[TaskResult]:
+def _grade(args: argparse.Namespace, wanted: list[str], tests: list[TestResult]) -> None:
+    """Add the result of each test to ``tests`` as soon as there is one."""
     from spyrelab.grade.session import grade
 
-    results: list[TaskResult] = []
-    with _progress() as listener:
+    with _progress() as show:
+
+        def note(result: TestResult) -> None:
+            tests.append(result)
+            show(result)
+
         for name in wanted:
             chapter, dot, _ = name.partition(".")
             task = name if dot else None
-            results += grade(chapter, args.impl, task, args.seed, args.seconds, listener)
-    return results
+            grade(chapter, args.impl, task, args.seed, args.seconds, note)
 
 
 @contextmanager
-def _progress() -> Iterator[Listener | None]:
+def _progress() -> Iterator[Listener]:
     """A line that changes on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
-        yield None
+        yield lambda result: None
         return
     from rich.console import Console
 

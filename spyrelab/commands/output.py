@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,9 @@ from rich.text import Text
 from spyrelab.errors import UsageError
 
 __all__ = ["print_json", "print_line", "print_table", "require_place"]
+
+WRAPPED = 10
+"""Characters that a column needs at least to be readable when it wraps, the gap before it included."""
 
 
 def print_json(document: Any) -> None:
@@ -39,6 +43,8 @@ def print_table(
 ) -> None:
     """Write a table; away from a terminal, aligned text that is never cut to a width.
 
+    A terminal too narrow for the columns that do not wrap gets that text, too.
+
     Parameters
     ----------
     columns : sequence of str
@@ -54,13 +60,24 @@ def print_table(
     if not sys.stdout.isatty():
         sys.stdout.write(_format_plain(columns, cells, right))
         return
+    console = Console(highlight=False)
+    fixed = [column for column in columns if column not in wrap]
+    kept = [[cell for cell, c in zip(row, columns, strict=True) if c in fixed] for row in cells]
+    # Rich would leave out what does not fit.
+    if _width(_format_plain(fixed, kept, right)) + WRAPPED * len(wrap) > console.width:
+        sys.stdout.write(_format_plain(columns, cells, right))
+        return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
         side: Literal["left", "right"] = "right" if column in right else "left"
         table.add_column(column, justify=side, overflow="fold", no_wrap=column not in wrap)
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    console.print(table)
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.splitlines()), default=0)
 
 
 def _format_plain(columns: Sequence[str], cells: list[list[str]], right: Sequence[str]) -> str:

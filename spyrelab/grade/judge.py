@@ -81,7 +81,7 @@ def classify(error: BaseException, task: str) -> tuple[Status, str]:
     """The status that an exception stands for, and what to say."""
     if isinstance(error, AnswerError):
         cause = error.__cause__
-        if isinstance(cause, NotImplementedError) and str(cause) == task:
+        if isinstance(cause, NotImplementedError) and _message(cause) == task:
             return Status.NOT_STARTED, ""
         if isinstance(cause, GradeError):
             return Status.CRASHED, str(cause)
@@ -93,9 +93,16 @@ def classify(error: BaseException, task: str) -> tuple[Status, str]:
     return Status.CRASHED, _last_line(error)
 
 
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as worse:  # the answer's own __str__
+        return f"its message raised {type(worse).__name__}"
+
+
 def _last_line(error: BaseException) -> str:
     """Type and message, and the deepest line outside this package that led there."""
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {_message(error)}"
     if isinstance(error, SyntaxError):
         return f"{text}\n  {(error.text or '').strip()}"
     own = [

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any
 
+from spyrelab.grade.channel import Events, relay
 from spyrelab.grade.clock import time_out
 from spyrelab.grade.outcome import Status, TaskResult, TestResult, by_task
 from spyrelab.grade.stubs import untouched
@@ -125,17 +123,20 @@ class _Worker:
     def __init__(self, order: _Order, tests: Iterable[GradedTest]) -> None:
         self._order = order
         self._tests = list(tests)
-        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        secret = secrets.token_hex()
         self._process = subprocess.Popen(
             order.command(self._tests),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
+            stderr=subprocess.PIPE,
             start_new_session=True,
             env={**os.environ, **order.environment, "PYTHONPATH": _python_path()},
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        with contextlib.suppress(BrokenPipeError), self._process.stdin as stream:
+            stream.write(f"{secret}\n".encode())
+        self._events = Events(self._process.stdout, secret)
+        self._relay = relay(self._process.stderr)
 
     def __enter__(self) -> _Worker:
         return self
@@ -143,13 +144,7 @@ class _Worker:
     def __exit__(self, *exception: object) -> None:
         self._kill()
         self._process.wait()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with contextlib.suppress(ValueError):
-            for line in self._process.stdout:
-                self._lines.put(line)
-        self._lines.put(None)
+        self._relay.join(1.0)
 
     def _kill(self) -> None:
         if self._process.poll() is None:
@@ -165,7 +160,7 @@ class _Worker:
             limit = self._order.seconds or test.seconds
             wait: float | None = STARTUP
             while True:
-                event = self._next(wait)
+                event = self._events.next(wait)
                 if event is None:
                     yield self._verdict(test, limit)
                     return
@@ -174,13 +169,6 @@ class _Worker:
                     yield TestResult(test, *verdict)
                     break
                 wait = None if event["event"] == "pause" else limit + GRACE
-
-    def _next(self, wait: float | None) -> dict[str, Any] | None:
-        try:
-            line = self._lines.get(timeout=wait)
-        except Empty:
-            return None
-        return json.loads(line) if line else None
 
     def _verdict(self, test: GradedTest, limit: float) -> TestResult:
         try:

@@ -1,6 +1,9 @@
 """The process that runs tests for `spyrelab.grade.session`: one JSON line per event.
 
 ``python -m spyrelab.grade.worker TESTS GIVEN ANSWERS SEED SECONDS NAME...``
+
+The first line of standard input is a word that every event repeats: a line without it was written
+by an answer, and is none.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ def main(arguments: list[str]) -> None:
     # The channel is a copy of standard output: what answers print must not get into it.
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    secret = sys.stdin.readline().strip()
 
     def report(**event: Any) -> None:
-        channel.write(json.dumps(event) + "\n")
+        channel.write(json.dumps({**event, "secret": secret}) + "\n")
         channel.flush()
 
     on_pause(lambda paused: report(event="pause" if paused else "resume"))
@@ -44,7 +48,10 @@ def main(arguments: list[str]) -> None:
         # What ran too long once would do so again in the rest of its task.
         if not (result and result.status is Status.TIMED_OUT and result.test.task == test.task):
             limited = replace(test, seconds=float(seconds) or test.seconds)
-            result = judge(limited, subject, programs, int(seed), DRAWS in os.environ)
+            try:
+                result = judge(limited, subject, programs, int(seed), DRAWS in os.environ)
+            except KeyboardInterrupt:  # of the answer's making: terminals do not reach this process
+                result = TestResult(test, Status.CRASHED, "the answer raised KeyboardInterrupt")
         report(
             event="result",
             test=test.name,

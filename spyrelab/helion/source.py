@@ -124,6 +124,7 @@ def launches_of(
     from spyrelab.triton.capturing import capture
     from spyrelab.triton.explaining import ttir_text
 
+    _check_compiled(kernel)
     ttir: list[str] = []
 
     def launch(*args: Any, **settings: Any) -> Any:
@@ -145,6 +146,19 @@ def launches_of(
     except Exception as error:
         raise HelionError(f"{kernel.name} does not compile: {_cause(error)}") from error
     return Launches(dict(chosen.config), text, tuple(caught), tuple(ttir))
+
+
+def _check_compiled(kernel: Any) -> None:
+    from helion.runtime.ref_mode import RefMode
+    from triton import knobs
+
+    modes = {
+        "HELION_INTERPRET": kernel.settings.ref_mode is not RefMode.OFF,
+        "TRITON_INTERPRET": knobs.runtime.interpret,
+    }
+    for name, is_on in modes.items():
+        if is_on:
+            raise HelionError(f"{kernel.name} is interpreted, not compiled: unset {name}")
 
 
 def _own_config(kernel: Any, bound: Any) -> Any:

@@ -230,7 +230,8 @@ class EmittingBuilder:
         """One result without effects; a scalar computed before in sight is used again."""
         if isinstance(result, TensorType):
             return self.tensor(self.emit(name, operands, [result], attributes, hint=hint)[0])
-        key = (name, tuple(self.use(o) for o in operands), tuple((attributes or {}).items()))
+        used = tuple(self.use(operand) for operand in operands)
+        key = (name, used, result, tuple((attributes or {}).items()))
         for block in self._blocks:
             if key in block.memo:
                 return block.memo[key]

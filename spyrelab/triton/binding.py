@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from spyrelab.device.allocations import Entry, entry_of
+from spyrelab.device.allocations import ENTRIES, Entry, entry_of
 from spyrelab.device.errors import DeviceError
 from spyrelab.device.relayout import make_linear
 from spyrelab.triton.errors import ArgumentError, ArgumentTypeError, WrongDeviceError
@@ -58,7 +58,18 @@ class Leaf:
     axis: int = 0
 
     def find(self, args: Sequence[Any]) -> Any:
-        """The Python value of the argument."""
+        """The Python value of the argument.
+
+        Raises
+        ------
+        ArgumentError
+            The launch has too few.
+        """
+        if self.path[0] >= len(args):
+            raise ArgumentError(
+                f"argument {self.name!r} is missing: the launch of a compiled kernel has"
+                f" {len(args)} arguments; give all of the kernel's, those that are constexpr too"
+            )
         value: Any = args
         for step in self.path:
             value = value[step]
@@ -107,6 +118,8 @@ class Pointer:
 def pointer_of(leaf: Leaf, value: Any, relaid: Callable[[Leaf, Entry], None]) -> Pointer:
     """Where a tensor lies; a tiled allocation is laid out in the host's order first.
 
+    As for Triton, anything that has a ``data_ptr()`` will do, and points to what lies there.
+
     Parameters
     ----------
     relaid : callable
@@ -116,6 +129,9 @@ def pointer_of(leaf: Leaf, value: Any, relaid: Callable[[Leaf, Entry], None]) ->
     ------
     ArgumentTypeError, ArgumentError, WrongDeviceError
     """
+    address = _bare_address(value)
+    if address is not None:
+        return _pointer_at(leaf, address, relaid)
     tensor = _checked(leaf, value)
     try:
         entry = entry_of(tensor)
@@ -128,6 +144,30 @@ def pointer_of(leaf: Leaf, value: Any, relaid: Callable[[Leaf, Entry], None]) ->
         relaid(leaf, entry)
     offset = int(tensor.storage_offset()) * tensor.element_size()
     return Pointer(entry.address + offset, entry.form.host_bytes - offset)
+
+
+def _bare_address(value: Any) -> int | None:
+    """The address that an object gives which neither is a tensor nor wraps one."""
+    if isinstance(value, torch.Tensor) or hasattr(value, "base"):
+        return None
+    give = getattr(value, "data_ptr", None)
+    return int(give()) if callable(give) else None
+
+
+def _pointer_at(leaf: Leaf, address: int, relaid: Callable[[Leaf, Entry], None]) -> Pointer:
+    if not address:
+        return Pointer(0, 0)
+    for base, entry in ENTRIES.items():
+        within = address - base
+        if 0 <= within < entry.form.host_bytes:
+            if entry.form.tiled:
+                make_linear(entry)
+                relaid(leaf, entry)
+            return Pointer(entry.address + within, entry.form.host_bytes - within)
+    raise WrongDeviceError(
+        f"argument {leaf.name!r} points to {address:#x}, which lies in no tensor on 'spyre': take"
+        " the address from the data_ptr() of one, and keep that tensor"
+    )
 
 
 def _checked(leaf: Leaf, value: Any) -> torch.Tensor:

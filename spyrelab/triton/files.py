@@ -71,7 +71,7 @@ def _load(path: Path) -> Mapping[str, Any]:
     try:
         with _neighbours(path):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard ends the process
         raise UsageError(f"{path}{_line(path, error)} cannot be loaded: {_text(error)}") from error
     return vars(module)
 
@@ -86,7 +86,7 @@ def _neighbours(path: Path) -> Iterator[None]:
         sys.path.remove(directory)
 
 
-def _line(path: Path, error: Exception) -> str:
+def _line(path: Path, error: BaseException) -> str:
     """The last line of the file itself that led to an error."""
     file = str(path.resolve())
     if isinstance(error, SyntaxError) and error.filename == file:
@@ -96,6 +96,6 @@ def _line(path: Path, error: Exception) -> str:
     return f":{lines[-1]}" if lines else ""
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     said = str(error).strip()
     return f"{type(error).__name__}: {said.splitlines()[0]}" if said else type(error).__name__

@@ -173,6 +173,33 @@ def test_a_mistake_in_a_kernel_has_its_line(capsys, unusual, tmp_path):
     assert "broken.py:2 cannot be loaded: ModuleNotFoundError" in capsys.readouterr().err
 
 
+def test_a_file_that_ends_the_process(capsys, tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text("import sys\nsys.exit(0)\n")
+    assert ktir("--from-helion", f"{path}:kernel") == 2
+    assert "script.py:2 cannot be loaded: SystemExit: 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["HELION_INTERPRET", "TRITON_INTERPRET"])
+def test_what_is_interpreted_is_not_compiled(name, capsys, monkeypatch, unusual):
+    monkeypatch.setenv(name, "1")
+    assert ktir("--from-helion", f"{unusual}:misspelt", "--signature", "fp32[4,5]") == 2
+    assert f"misspelt is interpreted, not compiled: unset {name}" in capsys.readouterr().err
+
+
+def test_several_launches_are_told_apart():
+    from dataclasses import replace
+
+    from spyrelab.helion.explaining import _TEXTS
+    from spyrelab.helion.source import launches_of
+
+    x = torch.zeros(8, 64, device="spyre")
+    made = launches_of(examples.softmax, (x,))
+    twice = replace(made, launches=made.launches * 2)
+    assert _TEXTS["access"](twice).count("load of x") == 2
+    assert "launch 2, _helion_softmax:\n" in _TEXTS["program"](twice)
+
+
 def test_tiles_that_do_not_fit_say_which(capsys):
     huge = ("--config", '{"block_sizes": [1024, 1024, 64]}')
     assert ktir(*MATMUL[:3], "fp32[2048,64],fp32[64,2048]", *huge) == 2
@@ -185,8 +212,18 @@ def test_explain_goes_through_every_stage():
     with spyrelab.record() as seen:
         made = spyrelab.explain(kernels.layer_norm, x, x[0], x[1])
     assert not seen.kernels  # it was not run
-    assert list(made.stages) == ["launch", "triton", "ttir", "access", "ktir", "program", "timeline"]
-    assert "_helion_layer_norm on a grid of 2 x 1 x 1: 2 programs on 2 of 32" in made.stages["launch"]
+    assert list(made.stages) == [
+        "launch",
+        "triton",
+        "ttir",
+        "access",
+        "ktir",
+        "program",
+        "timeline",
+    ]
+    assert (
+        "_helion_layer_norm on a grid of 2 x 1 x 1: 2 programs on 2 of 32" in made.stages["launch"]
+    )
     assert "block_sizes = [32]" in made.stages["launch"]
     assert "@triton.jit" in made.stages["triton"] and "tt.load" in made.stages["ttir"]
     access = made.stages["access"]

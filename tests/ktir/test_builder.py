@@ -55,6 +55,15 @@ def test_whole_numbers_fold_and_scalars_are_shared():
     assert names_of(checked(b)).count("arith.muli") == 1
 
 
+def test_casts_of_a_scalar_to_two_types_are_two_operations():
+    b = Builder("f", grid=(4,))
+    truth = b.compute_tile_id() < 2
+    wide, narrow, again = (b.cast(truth, dtype) for dtype in (I64, I32, I64))
+    assert (wide.dtype, narrow.dtype) == (I64, I32)
+    assert again.value is wide.value
+    assert names_of(checked(b)).count("arith.extui") == 2
+
+
 def test_a_scalar_from_a_closed_block_is_computed_again():
     b = Builder("f", grid=(4,))
     core = b.compute_tile_id()

@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 from triton.runtime import driver
 
+from spyrelab.triton.errors import ArgumentError, WrongDeviceError
+
 # ---- as many programs as the device is said to hold ----------------------------------------
 
 
@@ -214,3 +216,69 @@ def test_constant_pointers_and_dependent_launches(waits):
     out = torch.zeros(16, device="spyre")
     copy[(1,)](x.to("spyre"), out, waits, BLOCK=16, launch_pdl=waits)
     assert torch.equal(out.cpu(), x)
+
+
+# ---- whatever wrappers give to a launch ---------------------------------------------------
+
+
+@triton.jit
+def doubled(x, out, n, stride, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, 2 * tl.load(x + at * stride, mask=at < n), mask=at < n)
+
+
+class Walk:
+    """An address and a type: as much of a tensor as kernels need."""
+
+    def __init__(self, tensor, offset=0):
+        self.tensor, self.offset, self.dtype = tensor, offset, tensor.dtype
+
+    def data_ptr(self):
+        return self.tensor.data_ptr() + self.offset * self.tensor.element_size()
+
+
+def test_objects_that_only_have_an_address():
+    x = torch.randn(4, 100, generator=torch.Generator().manual_seed(0))
+    placed = x.to("spyre")
+    out = torch.zeros(400, device="spyre")
+    doubled[(4,)](Walk(placed, 399), Walk(out), 400, -1, BLOCK=128)
+    torch.testing.assert_close(out.cpu(), 2 * x.flatten().flip(0))
+
+
+def test_a_launch_of_a_compiled_kernel_with_too_few_arguments():
+    x = torch.ones(8, device="spyre")
+    kernel = doubled.warmup(x, x, 8, 2, BLOCK=8, grid=(1,))
+    with pytest.raises(ArgumentError, match=r"'stride' is missing: .* has 3 arguments"):
+        kernel[(1, 1, 1)](x, x, 8)
+
+
+def test_an_address_outside_of_every_tensor():
+    x = torch.ones(8, device="spyre")
+    with pytest.raises(WrongDeviceError, match=r"'x' points to 0x.*, which lies in no tensor"):
+        doubled[(1,)](Walk(torch.ones(8)), x, 8, 1, BLOCK=8)
+
+
+# ---- outputs of experts, added up over as many at a time as a tuner tries -----------------
+
+
+@triton.jit
+def summed_rows(x, out, order, n, EACH: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.float32)
+    for tile in tl.range(tl.cdiv(EACH, ROWS)):
+        row = (tile * ROWS + tl.arange(0, ROWS)).to(tl.uint32)
+        first = tl.program_id(0).to(tl.int64) * EACH
+        token = tl.load(order + (first + row), mask=row < EACH, other=0).to(tl.int64)
+        inside = (row[:, None] < EACH) & (at[None, :] < n)
+        values = tl.load(x + token[:, None] * n + at[None, :], mask=inside, other=0.0)
+        total += tl.sum(values, axis=0)
+    tl.store(out + tl.program_id(0) * n + at, total, mask=at < n)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_rows_through_a_table_a_few_at_a_time(rows):
+    x = torch.randn(6, 40, generator=torch.Generator().manual_seed(0))
+    order = torch.tensor([[4, 2, 5], [0, 3, 3]], dtype=torch.int32)
+    out = torch.zeros(2, 40, device="spyre")
+    summed_rows[(2,)](x.to("spyre"), out, order.to("spyre"), 40, EACH=3, ROWS=rows, BLOCK=64)
+    torch.testing.assert_close(out.cpu(), x[order.long()].sum(1))

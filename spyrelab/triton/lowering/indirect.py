@@ -96,6 +96,8 @@ def _dimensions(
             term = Term(Iota(b, extent), (axis,), 0)
             size = kernel.limit(b.most(b.minus(high, low), 0), low, extent)
             dims.append(_Dimension(term, size, low))
+    if not dims:
+        dims = [_Dimension(Term(Iota(b, 1), (0,), 1), 1)]
     if mask.conditions:
         first = next((d for d in dims if isinstance(d.term.source, Iota)), dims[0])
         first.size = zero_sized(kernel, mask, first.size)
@@ -157,9 +159,6 @@ def _table(kernel: Kernel, term: Term) -> _Seen | None:
         return None
     shape = source.value.shape
     dims = _dimensions(kernel, source.origin, source.element, source.offset, source.mask, shape)
-    if not dims:
-        single = Term(Iota(kernel.b, 1), (0,), 1)
-        dims = [_Dimension(single, 1)]
     return _view(kernel, source.origin, source.element, source.offset, dims)
 
 
