@@ -1,7 +1,4 @@
-"""Draws overview.png, the picture in the README: ``python book/images/overview.py``.
-
-What exists is drawn in full lines, what later chapters add in dashed ones.
-"""
+"""Draws overview.png, the picture in the README: ``python book/images/overview.py``."""
 
 from __future__ import annotations
 
@@ -12,18 +9,18 @@ from spyrelab.viz.card import box, draw_cores, label
 from spyrelab.viz.picture import describe, new_axes, png
 
 FRONT_ENDS = (
-    ("KTIR by hand", "chapter 1", True),
-    ("Builder in Python", "chapter 1", True),
-    ("eager PyTorch", "chapters 3, 4", True),
-    ("torch.compile", "chapter 6", True),
-    ("Triton", "chapter 7", True),
-    ("Helion", "chapter 7", True),
+    ("KTIR by hand", "chapter 1"),
+    ("Builder in Python", "chapter 1"),
+    ("eager PyTorch", "chapters 3, 4"),
+    ("torch.compile", "chapter 6"),
+    ("Triton", "chapter 7"),
+    ("Helion", "chapter 7"),
 )
 
 RESULTS = (
-    ("values", "checked against a readable reference", True),
-    ("counters", "bytes, sticks, operations, scratchpad", True),
-    ("time", "predicted from the program: chapter 2", True),
+    ("values", "checked against a readable reference"),
+    ("counters", "bytes, sticks, operations, scratchpad"),
+    ("time", "predicted from the program: chapter 2"),
 )
 
 LEFT, RIGHT = -5.6, 17.3
@@ -44,11 +41,12 @@ def draw_overview() -> Any:
     return describe(axes, "SpyreLab from front ends over KTIR to 32 emulated cores and results.")
 
 
-def _row(axes: Any, entries: tuple[tuple[str, str, bool], ...], low: float) -> None:
+def _row(axes: Any, entries: tuple[tuple[str, str], ...], low: float) -> None:
     step = (RIGHT - LEFT) / len(entries)
-    for place, (name, remark, exists) in enumerate(entries):
+    for place, (name, remark) in enumerate(entries):
         left = LEFT + place * step + 0.15
-        _framed(axes, (left, low), (step - 0.3, 1.5), exists)
+        size = (step - 0.3, 1.5)
+        box(axes, (left, low), size, "#e8f1f8", 0.15, edge="#0072b2", width=1.3)
         label(axes, left + step / 2 - 0.15, low + 1.0, name, 10)
         label(axes, left + step / 2 - 0.15, low + 0.45, remark, 7.5, "#555555")
 
@@ -56,14 +54,6 @@ def _row(axes: Any, entries: tuple[tuple[str, str, bool], ...], low: float) -> N
 def _band(axes: Any, low: float, text: str) -> None:
     box(axes, (LEFT + 0.15, low), (RIGHT - LEFT - 0.3, 1.0), "#0072b2", 0.15, edge="none")
     label(axes, (LEFT + RIGHT) / 2, low + 0.48, text, 11, "white")
-
-
-def _framed(
-    axes: Any, corner: tuple[float, float], size: tuple[float, float], exists: bool
-) -> None:
-    box(axes, corner, size, "#e8f1f8" if exists else "white", 0.15, edge="#0072b2", width=1.3)
-    if not exists:
-        axes.patches[-1].set_linestyle((0, (3, 2)))
 
 
 def _arrows(axes: Any, count: int, high: float, low: float) -> None:

@@ -14,7 +14,7 @@ __all__ = ["LIMIT_BYTES", "LIMIT_SECONDS", "Report", "check", "sync"]
 LIMIT_SECONDS = 30.0
 """CPU seconds that a chapter may take, so that a reader with two cores waits less than this."""
 
-LONGER = {"ch06": 90.0, "ch07": 60.0}
+LONGER = {"ch06": 60.0, "ch07": 60.0}
 """Chapters that may take longer: they compile some twenty models afresh, and as many kernels in
 two languages."""
 
