@@ -75,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("SPYRELAB_DEBUG"):
             raise
+        if absent := _absent_package(error):
+            return _complain(f"{absent} is not installed: 'spyrelab doctor' says more", BAD_INPUT)
         fault = f"{type(error).__name__}: {_first_line(error)}"
         return _complain(f"a fault of SpyreLab itself: {fault} (SPYRELAB_DEBUG=1 shows where)", 1)
 
@@ -140,6 +142,14 @@ def _describe(error: SpyreLabError) -> str:
 def _describe_os(error: OSError) -> str:
     reason = error.strerror or _first_line(error)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def _absent_package(error: Exception) -> str:
+    """The package that an import did not find, unless it is a part of SpyreLab."""
+    if not isinstance(error, ModuleNotFoundError):
+        return ""
+    package = (error.name or "").partition(".")[0]
+    return "" if package == "spyrelab" else package
 
 
 def _first_line(error: BaseException) -> str:

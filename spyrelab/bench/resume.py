@@ -51,10 +51,14 @@ class Kept:
         return found if len(found) == len(keys) else None
 
     def write(self) -> None:
-        """Keep all rows so far, and those that were there."""
+        """Keep all rows so far, and those that were there; UsageError if the disk refuses."""
         for row in self._results.rows:
             self._rows[row.key] = row
         everything = Results(self._results.environment, list(self._rows.values()))
         beside = self.path.with_name(f"{self.path.name}.part")
-        beside.write_text(json.dumps(everything.to_json(), indent=1), encoding="utf-8")
-        os.replace(beside, self.path)
+        try:
+            beside.write_text(json.dumps(everything.to_json(), indent=1), encoding="utf-8")
+            os.replace(beside, self.path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise UsageError(f"{self.path}: {error.strerror}; its earlier rows are kept") from None

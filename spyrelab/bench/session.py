@@ -62,15 +62,13 @@ class Session:
         _warm_up(self.jobs)
         with _progress(len(self.jobs)) as announce:
             for job in self.jobs:
-                announce(f"{job.chapter} {job.case.name}")
-                self.results.rows += self._rows_of(job)
+                known = self._kept.rows_of(job) if self._kept else None
+                announce(f"{job.chapter} {job.case.name}{' (kept)' if known else ''}")
+                self.results.rows += known or self._measure(job)
                 if self._kept:
                     self._kept.write()
 
-    def _rows_of(self, job: Job) -> list[Row]:
-        known = self._kept.rows_of(job) if self._kept else None
-        if known is not None:
-            return known
+    def _measure(self, job: Job) -> list[Row]:
         return run_job(job, self.threads, self.baseline, self.repeats, self.keep_going)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spyrelab.book.chapters import BookError, book_folder
 from spyrelab.errors import UsageError
-from spyrelab.grade.handed_out import keep_pristine
+from spyrelab.grade.handed_out import PRISTINE, keep_pristine
 
 __all__ = ["WorkingCopy", "default_folder", "make_working_copy"]
 
@@ -41,6 +41,8 @@ def make_working_copy(folder: Path | None = None) -> WorkingCopy:
     """
     checkout = book_folder().parent
     target = (folder or default_folder()).resolve()
+    if target == checkout and (target / "exercises" / PRISTINE).is_dir():
+        return WorkingCopy(target, 0, sum(1 for _ in _originals(target)))  # in the copy itself
     if target == checkout or checkout in target.parents:
         raise BookError(f"{target} is in the checkout itself; name another folder with --dir")
     added = kept = 0

@@ -223,12 +223,14 @@ def _write(session: Session, outputs: list[Any], args: argparse.Namespace) -> No
 
             write_results(session.results, session.jobs, args.trace)
     finally:  # a trace that cannot be written costs no result
-        if args.report:
-            from spyrelab.bench.report import write_report
+        try:
+            if args.report:
+                from spyrelab.bench.report import write_report
 
-            page = write_report(session.results, args.report)
-            print(f"wrote {page}", file=sys.stderr)
-        write_outputs(session.results, outputs, args.plot)
+                page = write_report(session.results, args.report)
+                print(f"wrote {page}", file=sys.stderr)
+        finally:
+            write_outputs(session.results, outputs, args.plot)
 
 
 def _compare(args: argparse.Namespace) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,17 +61,42 @@ def _format_of(file: str) -> str:
 
 
 def write_outputs(results: Results, outputs: Sequence[Output], plot: str | None) -> None:
-    """Write files first, so that a reader who leaves standard output early loses nothing."""
+    """Write files first, so that a reader who leaves standard output early loses nothing.
+
+    Raises
+    ------
+    UsageError
+        A file cannot be written; all others are, and standard output has its part.
+    """
+    try:
+        _write_files(results, outputs, plot)
+    finally:
+        for chosen, file in outputs:
+            if file is None:
+                _show(results, chosen)
+
+
+def _write_files(results: Results, outputs: Sequence[Output], plot: str | None) -> None:
+    failed: list[str] = []
     for chosen, file in outputs:
         if file is not None:
-            Path(file).write_text(_plain(results, chosen), encoding="utf-8")
+            with _noting(file, failed):
+                Path(file).write_text(_plain(results, chosen), encoding="utf-8")
     if plot:
         from spyrelab.bench.plot import draw_results
 
-        draw_results(results, plot)
-    for chosen, file in outputs:
-        if file is None:
-            _show(results, chosen)
+        with _noting(plot, failed):
+            draw_results(results, plot)
+    if failed:
+        raise UsageError(f"not written: {'; '.join(failed)}")
+
+
+@contextmanager
+def _noting(file: str, failed: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        failed.append(f"{file} ({error.strerror})")
 
 
 def _plain(results: Results, chosen: str) -> str:

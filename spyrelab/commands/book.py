@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ def _lab(args: argparse.Namespace) -> int:
 
     if len(args.chapter) > 1:
         raise UsageError("lab opens one chapter")
+    if not args.copy_only and find_spec("jupyterlab") is None:
+        raise UsageError("jupyterlab is not installed: pip install jupyterlab, or use --copy-only")
     chapter = find_chapter(args.chapter[0] if args.chapter else "ch01")
     copy = make_working_copy(args.dir)
     if args.json:

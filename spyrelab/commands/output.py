@@ -18,7 +18,7 @@ from spyrelab.errors import UsageError
 __all__ = ["print_json", "print_line", "print_table", "require_place"]
 
 WRAPPED = 10
-"""Characters that a column needs at least to be readable when it wraps, the gap before it included."""
+"""Characters that a column which wraps needs to be readable, with the gap before it."""
 
 
 def print_json(document: Any) -> None:

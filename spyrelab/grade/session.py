@@ -80,7 +80,7 @@ def grade(
     Raises
     ------
     GradeError
-        No such chapter, task or answers.
+        No such chapter, task or answers, or what the chapter hands out cannot be imported.
     """
     found = find_chapter(chapter)
     tests = select(graded_tests(found.tests), task)
@@ -132,7 +132,9 @@ class _Worker:
             start_new_session=True,
             env={**os.environ, **order.environment, "PYTHONPATH": _python_path()},
         )
-        assert self._process.stdin and self._process.stdout and self._process.stderr
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
         with contextlib.suppress(BrokenPipeError), self._process.stdin as stream:
             stream.write(f"{secret}\n".encode())
         self._events = Events(self._process.stdout, secret)
@@ -164,6 +166,8 @@ class _Worker:
                 if event is None:
                     yield self._verdict(test, limit)
                     return
+                if event["event"] == "refused":
+                    raise GradeError(event["why"])
                 if event["event"] == "result":
                     verdict = Status(event["status"]), event["output"], event["timeline"]
                     yield TestResult(test, *verdict)

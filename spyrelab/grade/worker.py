@@ -38,8 +38,14 @@ def main(arguments: list[str]) -> None:
 
     on_pause(lambda paused: report(event="pause" if paused else "resume"))
     subject = Subject.of_file(Path(answers))
-    lend(Path(given))
-    programs = load_module(Path(given)) if Path(given).is_file() else None
+    try:
+        lend(Path(given))
+        programs = load_module(Path(given)) if Path(given).is_file() else None
+    except ModuleNotFoundError as error:
+        report(
+            event="refused", why=f"{Path(given).name} needs {error.name}, which is not installed"
+        )
+        return
     result: TestResult | None = None
     for test in graded_tests(map(Path, tests.split(os.pathsep))):
         if test.name not in names:

@@ -42,3 +42,13 @@ def test_places_that_will_not_do(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "cannot be written" in capsys.readouterr().err
     assert cli.main(["book", "lab", "ch99", "--copy-only", "--dir", str(tmp_path / "y")]) == 2
     assert "ch99" in capsys.readouterr().err
+
+
+def test_the_copy_opens_from_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_working_copy(tmp_path / "copy")
+    monkeypatch.chdir(first.folder)
+    words = ["book", "lab", "ch02", "--copy-only", "--dir", str(first.folder)]
+    assert cli.main(words) == 0
+    assert f"0 files added, {first.added} left" in capsys.readouterr().out

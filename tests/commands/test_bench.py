@@ -213,3 +213,27 @@ def test_a_terminal_sees_a_progress_bar():
     os.close(ours)
     assert child.wait() == 0
     assert b"one" in seen and b"1/2" in seen and b"\x1b" in seen
+
+
+def test_a_file_that_cannot_be_written_costs_no_table(tiny, capsys):  # noqa: F811
+    tiny("torch")
+    assert bench("--format", "json", "-o", "/dev/full") == 2
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Host time")
+    assert "not written: /dev/full (No space left on device)" in shown.err
+
+
+def test_an_absent_package_is_one_line(tiny, capsys, monkeypatch, tmp_path):  # noqa: F811
+    tiny("torch")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert bench("--plot", tmp_path / "x.png") == 2
+    assert "matplotlib is not installed" in capsys.readouterr().err
+
+
+def test_a_bench_that_goes_on_says_what_it_kept(tiny, capsys, tmp_path):  # noqa: F811
+    tiny("torch")
+    rows = str(tmp_path / "rows.json")
+    assert bench("--resume", rows) == 0
+    assert "(kept)" not in capsys.readouterr().err
+    assert bench("--resume", rows) == 0
+    assert "(kept)" in capsys.readouterr().err

@@ -47,3 +47,17 @@ def test_a_terminal_gets_a_table_that_fits(no_color: str) -> None:
     assert "[b]matmul[/b]" in shown
     assert ("\x1b[1m" in shown) or no_color
     assert max(len(line) for line in shown.splitlines()) <= 60 + len("\x1b[1m\x1b[0m") * 6
+
+
+def test_a_terminal_too_narrow_for_a_table_gets_all_of_it() -> None:
+    code = (
+        "from spyrelab.commands.output import print_table\n"
+        "print_table(('task', 'function', 'file'), [('ch01.1', 'owner_of', 'exercises/x.py')])"
+    )
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "20", "TERM": "xterm", "NO_COLOR": "1"}
+    subprocess.run([sys.executable, "-c", code], stdout=theirs, env=environment, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "ch01.1  owner_of  exercises/x.py" in shown

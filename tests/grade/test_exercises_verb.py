@@ -44,7 +44,7 @@ def test_list_of_one_chapter(
 
 def test_a_word_that_is_no_chapter(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["exercises", "rset"]) == 2
-    assert "no chapter 'rset'" in capsys.readouterr().err
+    assert "no action 'rset'; did you mean reset?" in capsys.readouterr().err
 
 
 def test_reset_keeps_what_was_written(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +66,8 @@ def test_reset_without_history_is_one_line(
     assert cli.main(["exercises", "reset", "ch01"]) == 2
     assert "no earlier version" in capsys.readouterr().err
     assert cli.main(["exercises", "reset"]) == 2
+
+
+def test_a_mistyped_action_is_named(exercises: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["exercises", "rest", "ch01"]) == 2
+    assert "did you mean reset?" in capsys.readouterr().err
