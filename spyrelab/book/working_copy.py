@@ -42,7 +42,8 @@ def make_working_copy(folder: Path | None = None) -> WorkingCopy:
     checkout = book_folder().parent
     target = (folder or default_folder()).resolve()
     if target == checkout and (target / "exercises" / PRISTINE).is_dir():
-        return WorkingCopy(target, 0, sum(1 for _ in _originals(target)))  # in the copy itself
+        there = sum(PRISTINE not in path.parts for path in _originals(target))
+        return WorkingCopy(target, 0, there)  # called from inside the copy
     if target == checkout or checkout in target.parents:
         raise BookError(f"{target} is in the checkout itself; name another folder with --dir")
     added = kept = 0
