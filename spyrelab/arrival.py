@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -17,23 +16,26 @@ __all__ = ["watch"]
 class _Finder(MetaPathFinder):
     """Finds nothing by itself, but notices who looks for what."""
 
-    def __init__(self, installers: Mapping[str, str]) -> None:
-        self.waiting = dict(installers)
+    def __init__(self) -> None:
+        self.waiting: dict[str, str] = {}
         self.parts: dict[str, ModuleType] = {}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        ours = self.waiting.pop(name, None)
+        ours = self.waiting.get(name)
         if ours is None:
             return None
-        spec = find_spec(name)
+        others = [finder for finder in sys.meta_path if finder is not self]
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((found for found in specs if found is not None), None)
         if spec is None or spec.loader is None:
-            self.waiting[name] = ours
             return spec
         execute: Any = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
+            # Not sooner: whoever asks whether a module is installed looks for it, and stops there.
+            self.waiting.pop(name, None)
             self.restore_parts(module)
             try:
                 execute(module)
@@ -60,19 +62,22 @@ class _Finder(MetaPathFinder):
                 setattr(module, name.rpartition(".")[2], part)
 
 
+_finder = _Finder()
+
+
 class _Arriving(ModuleSpec):
     """The spec of a module that is being imported: importing ends by saying so here."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "_initializing" and not value:
-            finder, ours = self.__dict__.pop("_spyrelab", (None, None))
+            ours = self.__dict__.pop("_spyrelab", None)
             if ours is None or self.name not in sys.modules:
                 return
             try:
                 import_module(ours).install()
             except BaseException:
-                finder.wait_again(self.name, ours)
+                _finder.wait_again(self.name, ours)
                 raise
 
 
@@ -87,12 +92,15 @@ def watch(installers: Mapping[str, str]) -> None:
     installers
         Module of somebody else: ours whose ``install`` runs once that is there.
     """
-    finder = _Finder(installers)
-    for name in [name for name in installers if name in sys.modules]:
-        spec, ours = sys.modules[name].__spec__, finder.waiting.pop(name)
+    for name, ours in installers.items():
+        if name not in sys.modules:
+            _finder.waiting[name] = ours
+            continue
+        spec = sys.modules[name].__spec__
         if getattr(spec, "_initializing", False):
             # It imports torch, which loads us, before it is there itself.
-            spec.__class__, spec._spyrelab = _Arriving, (finder, ours)  # type: ignore[union-attr]
+            spec.__class__, spec._spyrelab = _Arriving, ours  # type: ignore[union-attr]
         else:
             import_module(ours).install()
-    sys.meta_path.insert(0, finder)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 
 import pytest
@@ -100,4 +101,13 @@ def test_what_is_not_there_yet_may_come_later(names, tmp_path):
     (tmp_path / "elsewhere").rename(tmp_path / theirs)
     importlib.invalidate_caches()
     importlib.import_module(ours).problem = False
+    assert importlib.import_module(theirs).told
+
+
+def test_asking_whether_it_is_there_changes_nothing(names):
+    theirs, ours = names
+    watch({theirs: ours})
+    importlib.import_module(ours).problem = False
+    assert importlib.util.find_spec(theirs) is not None
+    assert importlib.util.find_spec(theirs) is not None
     assert importlib.import_module(theirs).told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 
 import pytest
@@ -20,13 +19,6 @@ def fresh_caches(tmp_path_factory):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         patch.setenv("HELION_PRINT_OUTPUT_CODE", "0")
         yield
-
-
-@pytest.fixture(autouse=True)
-def told_of_the_card():
-    """Whatever came before in this process: an import of Helion while a test hid its parts."""
-    if PRESENT:
-        importlib.import_module("spyrelab.helion").install()
 
 
 @pytest.fixture(autouse=True)
